@@ -36,12 +36,15 @@ let package = Package(
   ],
   // What only some need is fetched only for those who ask for it. Each name is also a compilation condition.
   traits: [
+    .trait(name: "Tool", description: "The tool, weir, without which it only says so: fetches swift-argument-parser."),
     .trait(name: "Macros", description: "The macros @Event and @Instrumented: fetches and builds swift-syntax."),
     .trait(name: "YAML", description: "WeirYAML, contracts from YAML files, also in the tool: fetches Yams."),
     .trait(name: "HTTP", description: "WeirHTTP, delivery over HTTP, also in the tool: fetches async-http-client."),
     .trait(name: "Lifecycle", description: "WeirLifecycle, delivery as a service: fetches swift-service-lifecycle."),
     .trait(name: "Metrics", description: "WeirMetrics, the ledger as metrics: fetches swift-metrics."),
-    .trait(name: "Collector", description: "The tool's command collect, an endpoint for tests: fetches hummingbird."),
+    .trait(
+      name: "Collector", description: "The tool's command collect, an endpoint for tests: fetches hummingbird.",
+      enabledTraits: ["Tool"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
@@ -151,7 +154,7 @@ let package = Package(
       name: "WeirTool",
       dependencies: [
         "Weir", "WeirJSON", "WeirContracts", "WeirDelivery", "WeirYAML", "WeirHTTP", "WeirCollector",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["Tool"])),
         .product(name: "Logging", package: "swift-log"),
       ],
       resources: [.copy("Sample")],

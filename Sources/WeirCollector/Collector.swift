@@ -19,7 +19,7 @@
   /// configuration.faults = try Faults("status=500:0.1,drop-answer:0.05", seed: 7)
   /// let collector = try Collector(configuration)
   /// let port = try await collector.start()
-  /// // … deliver to http://127.0.0.1:PORT/v1/batch …
+  /// … deliver to http://127.0.0.1:PORT/v1/batch …
   /// let events = try collector.events()
   /// try await collector.stop()
   /// ```

@@ -23,7 +23,7 @@
     /// Checks what is collected against the contract; nil without one.
     private let inspector: Inspector?
     /// Opened at the first event that is rejected: most runs need none.
-    private let rejectedTracker = Mutex<Tracker?>(nil)
+    private let rejected = Mutex<SideLog?>(nil)
     private let configuration: Collector.Configuration
     private let isClosed = Atomic<Bool>(false)
     /// What this opening finds against the contract has offsets from here on.
@@ -97,27 +97,23 @@
     /// Writes down what was not taken. Best effort: the client keeps what it is refused, or gives it up by itself.
     func reject(_ events: [RejectedEvent]) async throws {
       guard !events.isEmpty else { return }
-      let tracker = try openedRejected()
-      var last: [UInt64: EventID] = [:]
+      let log = try openedRejected()
       for event in events {
-        if let id = tracker.track(RejectedEvent.name, fields: event.fields).id { last[id.sequence >> 48] = id }
+        _ = try log.write { $0.track(RejectedEvent.name, fields: event.fields) }
       }
-      if configuration.durability == .powerLoss {
-        for id in last.values { try await tracker.durable(upTo: id) }
-      }
+      // On this thread: the log has none of its own, and rejections are few.
+      if configuration.durability == .powerLoss { try log.sync(timeout: .seconds(30)) } else { try? log.drain() }
     }
 
-    private func openedRejected() throws -> Tracker {
-      try rejectedTracker.withLock { tracker in
-        if let tracker { return tracker }
+    private func openedRejected() throws -> SideLog {
+      try rejected.withLock { log in
+        if let log { return log }
         var options = Tracker.Configuration()
         options.laneCount = 8
         options.laneBytes = 256 << 10
         options.segmentBytes = 1 << 20
-        options.whenFull = .block(upTo: .seconds(1))
-        options.logger = configuration.logger
-        let opened = try Tracker(directory: rejectedDirectory, configuration: options)
-        tracker = opened
+        let opened = try SideLog(directory: rejectedDirectory, configuration: options)
+        log = opened
         return opened
       }
     }
@@ -125,7 +121,7 @@
     /// Closes the logs. What was taken is in them without it, too.
     func close() throws {
       guard !isClosed.exchange(true, ordering: .relaxed) else { return }
-      defer { try? rejectedTracker.withLock { try $0?.close() } }
+      defer { try? rejected.withLock { try $0?.close() } }
       try tracker.close()
     }
 
@@ -134,12 +130,16 @@
     /// Brings everything taken so far to where readers see it. A closed log has done so; of a full one they see what
     /// there was room for.
     func drain() throws {
-      for tracker in [tracker, rejectedTracker.withLock { $0 }] {
-        do throws(WeirError) {
-          try tracker?.drain(timeout: .seconds(5))
-        } catch {
-          guard [.closed, .noSpace].contains(error.code) else { throw error }
-        }
+      let rejected = rejected.withLock { $0 }
+      try drain { () throws(WeirError) in try tracker.drain(timeout: .seconds(5)) }
+      try drain { () throws(WeirError) in try rejected?.drain() }
+    }
+
+    private func drain(_ body: () throws(WeirError) -> Void) throws {
+      do throws(WeirError) {
+        try body()
+      } catch {
+        guard [.closed, .noSpace].contains(error.code) else { throw error }
       }
     }
 

@@ -1,24 +1,24 @@
-// AnswerGuard: fails a request whose answer async-http-client can't take without ending the process.
+// AnswerGuard: fails a request whose answer would make async-http-client end the process.
 
 #if HTTP
   public import AsyncHTTPClient
   import NIOCore
   import NIOHTTP1
 
-  /// Lets an answer's parts through in the order of HTTP/1.1: heads of 100 to 199, one head from 200 on, the body, the
-  /// end. Anything else fails the request, and nothing of that connection comes through any more.
+  /// Passes on an answer's parts in the order of HTTP/1.1: heads with a status of 100 to 199, one head with a status
+  /// from 200 on, the body, the end. Anything else fails the request, and the connection passes on nothing more.
   ///
-  /// async-http-client 1.37.0 passes over every head below 200 but 101, and ends the process where the end of an answer
-  /// comes that had no other head. NIO takes a status from 000 to 099 for that of a whole answer.
+  /// async-http-client 1.37.0 ignores every head below 200 except 101, and ends the process if an answer ends without
+  /// any other head. NIO treats a status from 000 to 099 as that of a complete answer.
   final class AnswerGuard: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias InboundOut = HTTPClientResponsePart
 
-    /// Behind a head from 200 on, before the end.
+    /// Whether a head from 200 on has passed, and the end has not.
     private var isInAnswer = false
     private var isBroken = false
 
-    /// Puts a guard behind what reads the bytes of a connection of HTTP/1.1.
+    /// Adds a guard behind the handlers that parse an HTTP/1.1 connection.
     static func add(to channel: any Channel) -> EventLoopFuture<Void> {
       channel.eventLoop.submit {
         let pipeline = channel.pipeline.syncOperations
@@ -44,7 +44,7 @@
         let status = head.status.code
         if (100..<200).contains(status), status != 101 { return }
         guard status >= 200, !isInAnswer else {
-          throw HTTPFailure("an answer with the status \(status), which means nothing here")
+          throw HTTPFailure("an answer with the unexpected status \(status)")
         }
         isInAnswer = true
       case .body, .end:
@@ -55,11 +55,12 @@
   }
 
   extension HTTPProvider {
-    /// The same settings, for a client that no answer ends the program with.
+    /// Returns the same settings for a client that no answer can end the process with.
     ///
-    /// An answer with a status below 100, which any server may give, ends a program that uses async-http-client 1.37.0.
-    /// A client of these settings fails the request instead, and speaks HTTP/1.1 alone, for the same can be done over
-    /// HTTP/2. The clients that a provider makes for itself are so; one that is given to it ought to be:
+    /// In async-http-client 1.37.0, an answer with a status below 100, which any server may send, ends the process. A
+    /// client with the returned settings fails the request instead. It uses HTTP/1.1 only, because the same is possible
+    /// over HTTP/2. The clients that a provider creates itself have these settings. A client that you pass to a
+    /// provider should have them too:
     ///
     /// ```swift
     /// let client = HTTPClient(configuration: HTTPProvider.hardened(HTTPClient.Configuration()))

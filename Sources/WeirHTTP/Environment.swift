@@ -1,4 +1,4 @@
-// Environment: variables of the process.
+// Environment: environment variables of the process.
 
 #if HTTP
   #if canImport(Glibc)

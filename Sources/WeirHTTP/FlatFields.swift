@@ -1,4 +1,4 @@
-// FlatFields: an event's fields and context as the one flat list of properties that vendors know.
+// FlatFields: an event's fields and context as the flat list of properties that vendors expect.
 
 #if HTTP
   import WeirDelivery
@@ -11,10 +11,11 @@
   #endif
 
   extension PreparedEvent {
-    /// The event's fields, then what was bound around it, the view, and the global fields, each name once.
+    /// Returns the event's fields, then its bound fields, its view and the global fields, with unique names.
     ///
-    /// A name that is taken, by a field before or by one of `reserved`, gets `_2`, `_3` and so on, as with
-    /// `EventMapper`: no value is lost. So an event's own field keeps its name where a global one has the same.
+    /// A name that is already used, by an earlier field or by one of `reserved`, gets the suffix `_2`, `_3` and so on,
+    /// as with `EventMapper`. No value is lost. An event's own field keeps its name if a global field has the same
+    /// name.
     func properties(reserved: [String] = [], view: Bool = true) -> FieldObject {
       var names = UniqueNames(reserved)
       var members: [FieldObject.Member] = []
@@ -33,24 +34,24 @@
       return FieldObject(members)
     }
 
-    /// The id of the user that the event is for; nil if there is none, or an empty one.
+    /// The id of the event's user; `nil` if there is no user, or the id is empty.
     var userID: String? {
       guard let id = context.user?.id, !id.isEmpty else { return nil }
       return id
     }
 
-    /// Who an event is for whose user is not known: the opening that captured it. The same for all of them that one run
-    /// of the program captures, and for each of them the same whenever it is sent.
+    /// The id of an event without a user: the opening that captured the event. Events of one run of the program have
+    /// the same id, and an event has the same id whenever it is sent.
     var anonymousID: String { "weir-" + stored.id.description.prefix(16) }
 
-    /// Milliseconds since 1970, downwards.
+    /// Milliseconds since 1970, rounded down.
     var milliseconds: Int64 {
       let (quotient, rest) = stored.time.nanosecondsSince1970.quotientAndRemainder(dividingBy: 1_000_000)
       return rest < 0 ? quotient - 1 : quotient
     }
   }
 
-  /// Names that are taken, and the next free one.
+  /// The used names, and the next free one.
   struct UniqueNames {
     private var taken: Set<String>
 
@@ -65,7 +66,7 @@
   }
 
   extension FieldObject {
-    /// The same with each name once, inside too.
+    /// Returns the same fields with unique names, nested fields included.
     var withUniqueNames: FieldObject {
       var names = UniqueNames([])
       return FieldObject(map { Member(name: names.unique($0.name), value: $0.value.withUniqueNames) })
@@ -83,7 +84,8 @@
   }
 
   extension EventJSON {
-    /// For vendors whose readers take every number for a double: an order's number must arrive as it was.
+    /// The JSON form for vendors whose readers treat every number as a double: large numbers, such as an order's, must
+    /// arrive unchanged.
     static let vendor: EventJSON = {
       var form = EventJSON()
       form.hasLargeIntegersAsText = true

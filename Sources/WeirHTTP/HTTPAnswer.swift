@@ -1,4 +1,4 @@
-// HTTPAnswer: what an endpoint answered, and what that means where the vendor says nothing else.
+// HTTPAnswer: an endpoint's answer, and its meaning unless the vendor defines another.
 
 #if HTTP
   import WeirDelivery
@@ -12,10 +12,10 @@
     /// Names, in lower case, and values.
     public var headers: [Header]
 
-    /// The body, uncompressed; at most ``HTTPConfiguration/maximumAnswerBytes``.
+    /// The decompressed body, at most ``HTTPConfiguration/maximumAnswerBytes``.
     public var body: [UInt8]
 
-    /// When it came.
+    /// The time at which the answer arrived.
     public var time: Timestamp
 
     /// One header of an answer.
@@ -24,7 +24,7 @@
       let value: String
     }
 
-    /// An answer.
+    /// Creates an answer.
     public init(
       status: Int, headers: [(String, String)] = [], body: [UInt8] = [],
       time: Timestamp = Timestamp(nanosecondsSince1970: 0)
@@ -35,21 +35,21 @@
       self.time = time
     }
 
-    /// The value of a header, by its name in any case; of several, the first.
+    /// The value of a header, by its name in any case. If there are several, the first.
     public subscript(header: String) -> String? {
       let name = header.lowercased()
       return headers.first { $0.name == name }?.value
     }
 
-    /// The body as text, as an error can show it: bytes that are no UTF-8 replaced.
+    /// The body as text, for errors. Invalid UTF-8 is replaced.
     public var text: String { String(decoding: body, as: UTF8.self) }
 
-    /// The body as JSON; nil if it is none.
+    /// The body as JSON; `nil` if the body is no JSON.
     var json: JSONValue? { JSONValue(body) }
 
-    /// How long the endpoint asks to be left alone, by its `Retry-After`, in seconds or as a date; nil if it does not
-    /// say. A date is taken from the answer's own `Date`, if it has one, so that clocks need not agree. Never negative,
-    /// and a week at most: no header holds delivery up for ever.
+    /// The delay that the endpoint requests with `Retry-After`, in seconds or as a date; `nil` if there is none. A date
+    /// is compared with the answer's own `Date`, if there is one, so that the clocks need not agree. Never negative,
+    /// and at most a week, so that no header blocks delivery forever.
     public var retryAfter: Duration? {
       guard let value = self["retry-after"] else { return nil }
       let most = 7 * 86_400.0
@@ -78,20 +78,20 @@
     ]
   }
 
-  /// An answer, or the want of one, that says nothing of the events: all are to be given again.
+  /// The error of a missing answer, or of an answer that says nothing about the events. All events must be retried.
   public struct HTTPFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What happened, without credentials.
+    /// The problem, without credentials.
     public var reason: String
 
-    /// The time for the request was over before its answer was there.
+    /// Whether the request's time ran out before the answer arrived.
     var isLate = false
 
-    /// A failure for this reason.
+    /// Creates a failure with this reason.
     public init(_ reason: String) {
       self.reason = reason
     }
 
-    /// A failure for this reason, which is that the time was over.
+    /// Creates a failure whose reason is that the time ran out.
     static func late(_ reason: String) -> HTTPFailure {
       var failure = HTTPFailure(reason)
       failure.isLate = true
@@ -102,83 +102,83 @@
   }
 
   extension HTTPAnswer {
-    /// Whether it says that the request took too long on its way, or behind a gateway.
+    /// Whether the answer says that the request took too long, on its way or behind a gateway.
     var isLate: Bool { status == 408 || status == 504 }
 
-    /// What the status means where the vendor says nothing else:
+    /// The standard meaning of the status, unless the vendor defines another:
     ///
     /// | status | meaning |
     /// |---|---|
-    /// | 200–299 | all are accepted; with a web page for a body, which no endpoint for events has: ``HTTPFailure`` |
-    /// | 401, 403, 407 | the key is wrong: ``DeliveryStopped`` |
-    /// | 404, 405, 410, 421, 501, 505, 300–399 | the address is wrong: ``DeliveryStopped`` |
-    /// | 402 | somebody must pay first: ``DeliveryStopped`` |
-    /// | 415 | the form is wrong, gzip for one: ``DeliveryStopped`` |
-    /// | 408, 409, 425, 429, 500–599 | all are to be retried, not before `Retry-After` |
-    /// | other 400–499 | ``BatchRefused``; with a web page for a body: ``DeliveryStopped``, unless it is 413 |
+    /// | 200–299 | all are accepted; if the body is a web page, which no event endpoint returns: ``HTTPFailure`` |
+    /// | 401, 403, 407 | the key is wrong: `DeliveryStopped` |
+    /// | 404, 405, 410, 421, 501, 505, 300–399 | the address is wrong: `DeliveryStopped` |
+    /// | 402 | the endpoint requires payment: `DeliveryStopped` |
+    /// | 415 | the format is wrong, for example gzip: `DeliveryStopped` |
+    /// | 408, 409, 425, 429, 500–599 | all events must be retried, not before `Retry-After` |
+    /// | other 400–499 | `BatchRefused`; if the body is a web page and the status is not 413: `DeliveryStopped` |
     /// | anything else | no answer to the request: ``HTTPFailure`` |
     ///
-    /// 413 is a refusal like any other: the halves of the batch are smaller. A web page is what a proxy on the way says,
-    /// of the request and not of its events.
+    /// 413 is a refusal like any other, because the halves of the batch are smaller. A web page comes from a proxy, and
+    /// is about the request, not about its events.
     public func standardReading(of batch: HTTPBatch) throws -> HTTPReading {
       switch status {
       case 200...299:
-        // A network that wants somebody to log in first answers so, whatever was sent to whom.
+        // A network that requires a login answers like this to any request.
         if isWebPage { throw HTTPFailure("a web page instead of an answer (\(summary))") }
         return HTTPReading(.accepted, count: batch.count)
       case 300...399: throw redirected
       case 401, 403: throw DeliveryStopped("the key is not accepted (\(summary)); set the right one")
       case 407: throw DeliveryStopped("the proxy does not accept the user and password (\(summary))")
-      case 402: throw DeliveryStopped("the endpoint wants to be paid first (\(summary))")
+      case 402: throw DeliveryStopped("the endpoint requires payment (\(summary))")
       case 404, 405, 410, 421, 501, 505:
         throw DeliveryStopped("there is no such endpoint (\(summary)); set the right address")
       case 415:
-        throw DeliveryStopped("the endpoint does not take this form (\(summary)); try without compression")
+        throw DeliveryStopped("the endpoint does not accept this format (\(summary)); try without compression")
       case 408, 409, 425, 429, 500...599: return try toBeRetried(batch)
       case 400...499: throw refusal
-      default: throw HTTPFailure("an answer with the status \(status), which means nothing here")
+      default: throw HTTPFailure("an answer with the unexpected status \(status)")
       }
     }
 
-    /// All are to be given again. With what the endpoint asked for, if it did; else the words of the answer, which say
-    /// more than a verdict can, are thrown.
+    /// Returns retries of all events with the requested delay. If the endpoint requests none, throws the answer's text,
+    /// which says more than a verdict.
     func toBeRetried(_ batch: HTTPBatch) throws -> HTTPReading {
       if let retryAfter { return HTTPReading(.retry(after: retryAfter), count: batch.count) }
       throw HTTPFailure(summary)
     }
 
-    /// What is thrown where the vendor refuses the batch. What has a web page for its body does not come from the vendor:
-    /// delivery stops, or, where the server itself failed, all are to be given again.
+    /// The error to throw if the vendor refuses the batch. A web page does not come from the vendor: delivery stops or,
+    /// if the server itself failed, all events are retried.
     var refusal: any Error {
       guard status != 413, isPage else { return BatchRefused(summary) }
       if status >= 500 || status == 408 || status == 409 || status == 425 { return notTheVendors }
       return DeliveryStopped(
-        "a web page refuses, which does not come from the endpoint (\(summary)); see whether the address is right, "
-          + "and what a proxy on the way wants")
+        "a web page that is not the endpoint's refuses the request (\(summary)); check the address, and any proxy in "
+          + "between")
     }
 
-    /// The same, for a vendor that acknowledges with a JSON object and nothing else: what has another body did not come
-    /// from it.
+    /// Returns the standard reading for a vendor that always acknowledges with a JSON object. An answer with any other
+    /// body does not come from the vendor.
     func acknowledgedWithObject(_ batch: HTTPBatch) throws -> HTTPReading {
       if (200...299).contains(status), json?.isObject != true { throw notTheVendors }
       return try standardReading(of: batch)
     }
 
-    /// Whether the body is, or begins as, JSON: an answer that has more to say than its status.
+    /// Whether the body is, or starts like, JSON, so that the answer says more than its status.
     var isMeantAsJSON: Bool {
       guard let first = body.first(where: { $0 > 0x20 }) else { return false }
       return first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
         || self["content-type"]?.lowercased().contains("json") == true
     }
 
-    /// An answer that did not come from where the request was meant to go: all are to be given again.
+    /// The error of an answer that does not come from the vendor. All events must be retried.
     var notTheVendors: HTTPFailure { HTTPFailure("an answer that is not the vendor's (\(summary))") }
 
     private var isWebPage: Bool { isCalledPage || isPage }
 
     private var isCalledPage: Bool { self["content-type"]?.lowercased().hasPrefix("text/html") == true }
 
-    /// By its bytes: many a framework calls text and JSON a web page, too.
+    /// Decided by the bytes, because many frameworks also label text and JSON as a web page.
     private var isPage: Bool {
       let start = text.prefix(200).drop { $0.isWhitespace || $0 == "\u{FEFF}" }.lowercased()
       return start.hasPrefix("<!doctype html") || start.hasPrefix("<html") || isCalledPage && start.hasPrefix("<")

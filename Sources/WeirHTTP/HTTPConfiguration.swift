@@ -1,19 +1,19 @@
-// HTTPConfiguration: how an HTTPProvider connects and sends.
+// HTTPConfiguration: the options for connecting and sending.
 
 #if HTTP
   public import Logging
 
-  /// How an ``HTTPProvider`` connects and sends.
+  /// The options of an ``HTTPProvider`` for connecting and sending.
   public struct HTTPConfiguration: Sendable {
-    /// How a body is sent.
+    /// The encoding of bodies.
     public enum Compression: Hashable, Sendable {
-      /// As it is.
+      /// Bodies are not compressed.
       case identity
-      /// With gzip, if the preset says that the endpoint takes it.
+      /// Bodies are compressed with gzip, if the preset says that the endpoint accepts gzip.
       case gzip
     }
 
-    /// A proxy on the way.
+    /// A proxy.
     public struct Proxy: Hashable, Sendable {
       enum Kind: Hashable, Sendable {
         case http
@@ -26,7 +26,7 @@
       let user: String
       let password: Secret?
 
-      /// A proxy for HTTP, with a user and a password if it wants them. Requests are tunnelled through it with CONNECT.
+      /// An HTTP proxy, with a user and a password if the proxy requires them. Requests use a CONNECT tunnel.
       public static func http(host: String, port: Int, user: String = "", password: Secret? = nil) -> Proxy {
         Proxy(kind: .http, host: host, port: port, user: user, password: password)
       }
@@ -37,84 +37,84 @@
       }
     }
 
-    /// TLS beyond what the system trusts. Certificates are always verified.
+    /// TLS options. Certificates are always verified.
     public struct TLS: Hashable, Sendable {
-      /// A PEM file of certificate authorities, trusted instead of the system's; nil for the system's.
+      /// A PEM file of certificate authorities, trusted instead of the system's; `nil` for the system's.
       public var authorities: String?
 
-      /// A PEM file of the certificate that this program shows, with those above it; nil for none.
+      /// A PEM file with this program's certificate and its chain; `nil` for no certificate.
       public var certificate: String?
 
-      /// The PEM file of that certificate's private key, without a passphrase; nil for the certificate's file, which
-      /// then holds both.
+      /// The PEM file with the certificate's private key, without a passphrase; `nil` if the certificate's file holds
+      /// both.
       public var privateKey: String?
 
-      /// The system's authorities, and no certificate of its own.
+      /// Creates options with the system's authorities and without a certificate.
       public init() {}
     }
 
-    /// How bodies are sent. ``Compression/gzip``.
+    /// The encoding of bodies. Default ``Compression/gzip``.
     public var compression = Compression.gzip
 
-    /// How long connecting may take, TLS included. 10 s.
+    /// The maximum time for connecting, TLS included. Default 10 s.
     public var connectTimeout = Duration.seconds(10)
 
-    /// How long an answer may pause. 15 s.
+    /// The maximum pause within an answer. Default 15 s.
     public var readTimeout = Duration.seconds(15)
 
-    /// How long one request may take, from connecting to the end of the answer. 15 s.
+    /// The maximum time for a request, from connecting to the end of the answer. Default 15 s.
     public var timeout = Duration.seconds(15)
 
-    /// How long after the beginning of a call of ``HTTPProvider/deliver(_:)`` that takes several requests another one
-    /// may begin; the events of those that do not are to be given again. 10 s. With ``timeout`` it must stay below
-    /// `DeliveryOptions.attemptTimeout`, which is 30 s: a call that is cancelled has nothing to show.
+    /// The time after the start of a ``HTTPProvider/deliver(_:)`` call in which further requests of that call may
+    /// begin. The events of requests that don't begin are retried. Default 10 s. Together with ``timeout``, the time
+    /// must stay below `DeliveryOptions.attemptTimeout`, which is 30 s: a cancelled call returns no verdicts.
     public var callTime = Duration.seconds(10)
 
-    /// How long a connection that is not used stays open. 60 s.
+    /// The time for which an unused connection stays open. Default 60 s.
     public var keepAlive = Duration.seconds(60)
 
-    /// The most bytes of an answer, uncompressed; what is longer is no answer. 1 MiB.
+    /// The maximum size of a decompressed answer, in bytes. A longer answer counts as no answer. Default 1 MiB.
     public var maximumAnswerBytes = 1 << 20
 
-    /// Headers beside those of the preset, which they replace. One with a key is made with
+    /// Further headers. They replace headers of the preset with the same name. For a header that contains a key, use
     /// ``HTTPHeader/init(_:secret:)``.
     public var headers: [HTTPHeader] = []
 
-    /// A proxy; nil for none. Nothing is taken from the environment.
+    /// The proxy; `nil` for none. The environment is not consulted.
     public var proxy: Proxy?
 
-    /// TLS.
+    /// The TLS options.
     public var tls = TLS()
 
-    /// Where warnings go that no verdict can carry. Nil for nowhere; ``HTTPCounts`` has them all the same.
+    /// The logger for warnings that no verdict can carry; `nil` logs nothing. ``HTTPCounts`` counts them in any case.
     public var logger: Logger? = Logger(label: "weir.http")
 
-    /// The defaults.
+    /// Creates a configuration with the default values.
     public init() {}
   }
 
-  /// What an ``HTTPProvider`` did since it was made.
+  /// The counts of an ``HTTPProvider`` since it was created.
   public struct HTTPCounts: Hashable, Sendable {
-    /// Requests that were sent, or tried to be.
+    /// Requests that were sent, or whose sending failed.
     public internal(set) var requests: UInt64 = 0
 
-    /// Of them, those that brought no answer.
+    /// Requests that got no answer.
     public internal(set) var unanswered: UInt64 = 0
 
     /// Bytes of bodies, before compression.
     public internal(set) var bytes: UInt64 = 0
 
-    /// Bytes of bodies as they were sent.
+    /// Bytes of bodies as sent.
     public internal(set) var sentBytes: UInt64 = 0
 
-    /// Events that the endpoint refused without saying which: they count as accepted, for nobody can tell them from the
-    /// others.
+    /// Events that the endpoint refused without naming them. They count as accepted, because they can't be told from
+    /// the others.
     public internal(set) var unnamedRejections: UInt64 = 0
 
-    /// Associations that the vendor refused. Events name their user all the same.
+    /// Associations that the vendor refused. Events name their user nevertheless.
     public internal(set) var refusedAssociations: UInt64 = 0
 
-    /// Nothing yet.
+    /// Creates counts of zero.
     public init() {}
   }
 #endif

@@ -1,4 +1,4 @@
-// HTTPDate: the three forms of a date that RFC 9110 has readers accept.
+// HTTPDate: the three date formats that RFC 9110 requires readers to accept.
 
 #if HTTP
   import Weir
@@ -8,7 +8,7 @@
   enum HTTPDate {
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-    /// Seconds since 1970; nil for anything that is no date.
+    /// Returns the seconds since 1970, or `nil` if the text is no date.
     static func secondsSince1970(_ text: String) -> Int? {
       var parts = text.split(separator: " ", omittingEmptySubsequences: true)
       guard parts.count > 1 else { return nil }
@@ -37,7 +37,8 @@
       return days * 86_400 + hour * 3_600 + minute * 60 + second
     }
 
-    /// Two digits stand for the century that puts them at most 50 years ahead: RFC 9110. Before 2020 none is sent.
+    /// Interprets a two-digit year. By RFC 9110, a year more than 50 years ahead belongs to the previous century.
+    /// Servers send no dates before 2020.
     private static func twoDigitYear(_ text: Substring) -> Int? {
       guard let year = number(text, digits: 2...2) else { return nil }
       return year > 70 ? 1900 + year : 2000 + year

@@ -1,4 +1,4 @@
-// HTTPEndpoint: an address, checked, that prints without what is secret in it.
+// HTTPEndpoint: a validated address, whose description contains no secrets.
 
 #if HTTP
   import Weir
@@ -9,15 +9,15 @@
     import Foundation
   #endif
 
-  /// Where requests go. Its description has neither user and password nor the query, which may hold keys.
+  /// The address of an endpoint. Its description has neither user and password nor the query, which may contain keys.
   struct HTTPEndpoint: Hashable, Sendable, CustomStringConvertible {
     private var components: URLComponents
-    /// User and password of the address, as a header.
+    /// The address's user and password, as a header.
     let authorization: HTTPHeader?
-    /// What must not show: the password, and the values of the query.
+    /// The values that must not be shown: the password, and the values of the query.
     let secrets: [Secret]
 
-    /// Throws `invalid` for anything but a URL of `http` or `https` with a host.
+    /// Parses an address. Throws `invalid` unless the text is an `http` or `https` URL with a host.
     init(_ text: String, defaultPath: String) throws(WeirError) {
       guard var components = URLComponents(string: text), let scheme = components.scheme?.lowercased(),
         scheme == "http" || scheme == "https", let host = components.host, !host.isEmpty,
@@ -25,13 +25,13 @@
       else {
         throw WeirError(
           .invalid,
-          "\(Self.printable(text)) is no address for HTTP; it must be like https://api.example.com/v1/batch")
+          "\(Self.printable(text)) is no HTTP address; use one like https://api.example.com/v1/batch")
       }
       components.scheme = scheme
       let user = components.user ?? ""
       let password = Secret(components.password ?? "")
       authorization = user.isEmpty && password.isEmpty ? nil : .basic(user: user, password: password)
-      // A user without a password is often the key; beside one it is a name, and may be a word like any other.
+      // A user without a password is often the key. Beside a password, it is a name, and may be an ordinary word.
       let key = password.isEmpty ? Secret(user) : password
       secrets = [key].filter { !$0.isEmpty } + Self.secrets(inQueryOf: components)
       components.user = nil
@@ -43,8 +43,9 @@
       self.components = components
     }
 
-    /// The values of the query, as they are and as they stand in the address, which a server may repeat: long ones, and
-    /// those that are keys by their name. Others are words like any other.
+    /// Returns the secret values of the query, both decoded and as written in the address, because a server may repeat
+    /// either form: long values, and values of parameters that are keys by their name. Other values may be ordinary
+    /// words.
     private static func secrets(inQueryOf components: URLComponents) -> [Secret] {
       let written = (components.percentEncodedQueryItems ?? []).map { ($0.name.lowercased(), $0.value ?? "") }
       let meant = (components.queryItems ?? []).map { ($0.name.lowercased(), $0.value ?? "") }
@@ -55,7 +56,7 @@
       return Set(found.map { Secret($0.1) }).sorted { $0.withValue { $0 } < $1.withValue { $0 } }
     }
 
-    /// The whole address, with another path and more of a query if there are any.
+    /// Returns the complete address, optionally with another path and further query items.
     func url(path: String? = nil, query: [(name: String, value: String)] = []) -> String {
       var all = components
       if let path { all.percentEncodedPath = path }
@@ -66,7 +67,7 @@
       return all.string ?? ""
     }
 
-    /// The endpoint that an answer redirects to, if that is on the same host, by the same scheme and port.
+    /// Returns the endpoint of a redirect if it has the same scheme, host and port; otherwise `nil`.
     func redirected(to location: String) -> HTTPEndpoint? {
       var next = self
       if location.hasPrefix("/"), !location.hasPrefix("//") {
@@ -83,24 +84,24 @@
       return next
     }
 
-    /// The host, an address of IPv6 without its brackets.
+    /// The host. An IPv6 address has no brackets.
     var host: String { String((components.host ?? "").drop { $0 == "[" }.prefix { $0 != "]" }) }
 
     var port: Int { components.portOrDefault }
 
     var description: String { Self.printable(url()) }
 
-    /// An address without user, password, query and fragment.
+    /// Returns an address without user, password, query and fragment.
     static func printable(_ text: String) -> String {
-      guard var components = URLComponents(string: text) else { return "what is given" }
+      guard var components = URLComponents(string: text) else { return "the given text" }
       components.user = nil
       components.password = nil
       components.query = nil
       components.fragment = nil
-      return components.string ?? "what is given"
+      return components.string ?? "the given text"
     }
 
-    /// Percent-encoded but for what RFC 3986 calls unreserved: `+` and `;` mean something else to some servers.
+    /// Percent-encodes everything except RFC 3986's unreserved characters, because some servers interpret `+` and `;`.
     private static func escaped(_ text: String) -> String {
       var escaped = ""
       for byte in text.utf8 {

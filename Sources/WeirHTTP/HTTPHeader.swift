@@ -1,4 +1,4 @@
-// HTTPHeader: a header of a request, whose value shows nowhere.
+// HTTPHeader: a header of a request, whose value is never shown.
 
 #if HTTP
   #if canImport(FoundationEssentials)
@@ -7,7 +7,7 @@
     import Foundation
   #endif
 
-  /// A header of a request. Its value is kept as a ``Secret``: keys stand in headers.
+  /// A header of a request. The value is a ``Secret``, because headers contain keys.
   public struct HTTPHeader: Hashable, Sendable, CustomStringConvertible {
     /// The header's name, in any case.
     public var name: String
@@ -15,37 +15,38 @@
     /// The header's value.
     public var value: Secret
 
-    /// Whether the value is replaced in whatever a server says.
+    /// Whether the value is replaced in everything that a server says.
     var isConfidential: Bool
 
-    /// A header whose value is anything but a key.
+    /// Creates a header whose value contains no key.
     public init(_ name: String, _ value: String) {
       self.name = name
       self.value = Secret(value)
       isConfidential = false
     }
 
-    /// A header whose value is a key, or has one in it.
+    /// Creates a header whose value is a key, or contains one.
     public init(_ name: String, secret: Secret) {
       self.name = name
       value = secret
       isConfidential = true
     }
 
-    /// What must not show: the value, and what stands in it after the name of the scheme.
+    /// The texts that must not be shown: the value, and its part after the scheme's name.
     var secrets: [Secret] {
       value.withValue { text in
         [value] + text.split(separator: " ", maxSplits: 1).dropFirst().map { Secret(String($0)) }
       }
     }
 
-    /// Whether a request can carry it. A line break would end the header, and what follows be taken for another one.
+    /// Whether a request can carry the header. A line break would end the header, and the rest would be read as another
+    /// header.
     var isSendable: Bool {
       let isName = !name.isEmpty && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: ":") }
       return isName && value.withValue { $0.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f || $0 == UInt8(ascii: "\t") } }
     }
 
-    /// The name alone.
+    /// The header's name only.
     public var description: String { name }
 
     /// `content-type`.

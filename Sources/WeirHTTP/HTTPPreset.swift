@@ -1,13 +1,13 @@
-// HTTPPreset: what is different about one vendor: how a batch is cut and written, and how an answer is read.
+// HTTPPreset: the specifics of one vendor: how batches are cut and encoded, and how answers are read.
 
 #if HTTP
   public import WeirDelivery
   public import Weir
 
-  /// How batches are sent to one kind of endpoint, and how its answers are read.
+  /// Defines how batches are sent to one kind of endpoint, and how its answers are read.
   ///
-  /// A preset is a value that does nothing by itself: ``HTTPProvider`` sends. So each of its functions is pure, and can
-  /// be tested without a network. Write one for an endpoint that none of those here fits:
+  /// A preset is a value without side effects: ``HTTPProvider`` sends the requests. Each function is pure, and can be
+  /// tested without a network. Write a preset for an endpoint that no preset here supports:
   ///
   /// ```swift
   /// struct WarehousePreset: HTTPPreset {
@@ -23,39 +23,41 @@
   /// }
   /// ```
   public protocol HTTPPreset: Sendable {
-    /// The provider's name unless it is given another: letters, digits, `-` and `_`.
+    /// The default name of the provider: letters, digits, `-` and `_`.
     var providerName: String { get }
 
-    /// Where batches go: a URL of `http` or `https`. One without a path gets ``path``.
+    /// The address for batches: an `http` or `https` URL. An address without a path gets `path`.
     var endpoint: String { get }
 
-    /// The path of an endpoint that has none, such as `/v1/batch`.
+    /// The path for an address without a path, such as `/v1/batch`.
     var path: String { get }
 
-    /// What one request may hold.
+    /// The limits of one request.
     var limits: HTTPLimits { get }
 
-    /// Whether a body may be compressed with gzip.
+    /// Whether the endpoint accepts bodies compressed with gzip.
     var takesGzip: Bool { get }
 
-    /// What must not show in errors, logs and reports, wherever it comes from.
+    /// The texts that must never appear in errors, logs and reports.
     var secrets: [Secret] { get }
 
-    /// The event as it stands in a request. Throws ``EventUnfit`` if the endpoint can never take it.
+    /// Returns the encoded event, as a part of a request. Throws ``EventUnfit`` if the endpoint can never accept the
+    /// event.
     func encode(_ event: PreparedEvent) throws -> [UInt8]
 
-    /// The request for these events. Called with an empty batch, too, to learn what the request takes beside events.
+    /// Returns the request for these events. Also called with an empty batch, to measure the request without events.
     func post(_ batch: HTTPBatch) -> HTTPPost
 
-    /// What an answer says of the batch that was sent. Throws ``BatchRefused``, ``DeliveryStopped``, or ``HTTPFailure``
-    /// for an answer that says nothing.
+    /// Returns what an answer says about the batch that was sent. Throws `BatchRefused`, `DeliveryStopped`, or, if
+    /// the answer says nothing, ``HTTPFailure``.
     func read(_ answer: HTTPAnswer, of batch: HTTPBatch) throws -> HTTPReading
 
-    /// The request that says who the process's default user is from here on; nil if the vendor has none. A
-    /// disassociation has no such request anywhere: events after it simply name no user.
+    /// Returns the request that associates the process's default user; `nil` if the vendor has no such request. There
+    /// is no request for a disassociation: later events simply name no user.
     func identify(_ user: EventUser) -> HTTPPost?
 
-    /// What an answer to that request says: throws what ``read(_:of:)`` throws unless the vendor took it.
+    /// Reads the answer to an association. Throws what ``read(_:of:)`` throws, unless the vendor accepted the
+    /// association.
     func readIdentify(_ answer: HTTPAnswer) throws
   }
 
@@ -73,23 +75,23 @@
 
     public func readIdentify(_ answer: HTTPAnswer) throws {
       let reading = try answer.standardReading(of: HTTPBatch(events: [], encoded: []))
-      // A pause was asked for, which stands in no verdict where there are no events.
+      // The endpoint requested a delay. Without events, there is no verdict to carry it.
       guard (200...299).contains(answer.status) else { throw HTTPFailure(reading.notice ?? answer.summary) }
     }
   }
 
-  /// What one request may hold.
+  /// The limits of one request.
   public struct HTTPLimits: Hashable, Sendable {
-    /// The most events; at least 1.
+    /// The maximum number of events; at least 1.
     public var events: Int
 
-    /// The most bytes of a body, before compression. An event that alone takes more is rejected.
+    /// The maximum size of a body before compression, in bytes. An event that alone takes more is rejected.
     public var bytes: Int
 
-    /// The most bytes of an event as it is encoded; one that takes more is rejected. Nil for no limit of its own.
+    /// The maximum size of an encoded event, in bytes; `nil` for no separate limit. A larger event is rejected.
     public var eventBytes: Int?
 
-    /// Limits; without any, 1,000 events and 4 MiB.
+    /// Creates limits, by default 1,000 events and 4 MiB.
     public init(events: Int = 1_000, bytes: Int = 4 << 20, eventBytes: Int? = nil) {
       self.events = events
       self.bytes = bytes
@@ -97,12 +99,12 @@
     }
   }
 
-  /// Thrown by ``HTTPPreset/encode(_:)``: the endpoint can never take this event, for this reason.
+  /// The error that ``HTTPPreset/encode(_:)`` throws if the endpoint can never accept an event.
   public struct EventUnfit: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What is wrong with it.
+    /// The reason.
     public var reason: String
 
-    /// An event that is unfit for this reason.
+    /// Creates an error with this reason.
     public init(_ reason: String) {
       self.reason = reason
     }
@@ -115,10 +117,10 @@
     /// The events, in order of offset.
     public let events: [PreparedEvent]
 
-    /// Each as ``HTTPPreset/encode(_:)`` wrote it.
+    /// The results of ``HTTPPreset/encode(_:)`` for the events.
     public let encoded: [[UInt8]]
 
-    /// A batch of events and what they are encoded as.
+    /// Creates a batch of events and their encodings.
     public init(events: [PreparedEvent], encoded: [[UInt8]]) {
       precondition(events.count == encoded.count)
       self.events = events
@@ -128,7 +130,7 @@
     /// The number of events.
     public var count: Int { events.count }
 
-    /// The encoded events, with `separator` between two, `open` before the first and `close` after the last.
+    /// Returns the encoded events, with `separator` between them, `open` before the first and `close` after the last.
     public func body(open: String = "", separator: String = "", close: String = "") -> [UInt8] {
       var bytes: [UInt8] = []
       bytes.reserveCapacity(encoded.reduce(open.utf8.count + close.utf8.count) { $0 + $1.count + separator.utf8.count })
@@ -141,9 +143,9 @@
       return bytes
     }
 
-    /// A text that is the same if and only if the same events are sent together again: what an endpoint recognises a
-    /// repeated request by. It has the opening, the first and last offset, and a hash of all ids: events that were not
-    /// in a request before must never pass for those that were.
+    /// A text that is equal for two batches if and only if they have the same events. Endpoints use it to recognise
+    /// repeated requests. It contains the opening, the first and last offset, and a hash of all ids, so that a batch
+    /// with other events is never taken for a repetition.
     public var idempotencyKey: String {
       guard let first = events.first?.stored, let last = events.last?.stored else { return "empty" }
       var hash: UInt64 = 0xcbf2_9ce4_8422_2325  // FNV-1a
@@ -157,27 +159,27 @@
       return "weir-\(first.id)-\(first.offset)-\(last.offset)-\(events.count)-\(String(hash, radix: 16))"
     }
 
-    /// The events at these places alone.
+    /// Returns the batch of the events at these indices.
     func subset(_ indices: some Collection<Int>) -> HTTPBatch {
       HTTPBatch(events: indices.map { events[$0] }, encoded: indices.map { encoded[$0] })
     }
   }
 
-  /// A request to be sent: POST, to the preset's endpoint.
+  /// A POST request to the preset's endpoint.
   public struct HTTPPost: Sendable {
-    /// A path in place of the endpoint's, on the same host; nil for the endpoint's own.
+    /// The path, if it differs from the endpoint's; `nil` for the endpoint's path. The host is always the endpoint's.
     public var path: String?
 
-    /// Names and values to be added to the URL's query. No secrets: they would stand in the logs of servers.
+    /// Names and values to add to the URL's query. Must not contain secrets, because servers log the query.
     public var query: [(name: String, value: String)]
 
-    /// Headers; ``HTTPProvider`` adds those of the connection, and of compression.
+    /// The headers. ``HTTPProvider`` adds those of the connection and of compression.
     public var headers: [HTTPHeader]
 
     /// The body, not compressed.
     public var body: [UInt8]
 
-    /// A request.
+    /// Creates a request.
     public init(
       path: String? = nil, query: [(name: String, value: String)] = [], headers: [HTTPHeader], body: [UInt8]
     ) {
@@ -188,27 +190,27 @@
     }
   }
 
-  /// What an answer says of the events of one request.
+  /// What an answer says about the events of one request.
   public struct HTTPReading: Hashable, Sendable {
-    /// A verdict for each event, in order. ``Verdict/retry(after:)`` with a time of zero means: again at once, without
-    /// those that are decided on.
+    /// A verdict for each event, in order. `Verdict.retry(after:)` with a delay of zero retries at once, without the
+    /// events that are decided.
     public var verdicts: [Verdict]
 
-    /// How many events the endpoint refused without saying which; they are among those accepted here, and counted in
-    /// ``HTTPCounts/unnamedRejections``.
+    /// The number of events that the endpoint refused without naming them. They are included in the accepted events
+    /// here, and counted in ``HTTPCounts/unnamedRejections``.
     public var unnamedRejections: Int
 
-    /// What the endpoint said beside verdicts that is worth telling; nil for nothing.
+    /// What the endpoint said in addition to the verdicts, for the log; `nil` for nothing.
     public var notice: String?
 
-    /// A reading.
+    /// Creates a reading.
     public init(_ verdicts: [Verdict], unnamedRejections: Int = 0, notice: String? = nil) {
       self.verdicts = verdicts
       self.unnamedRejections = unnamedRejections
       self.notice = notice
     }
 
-    /// The same verdict for each of so many events.
+    /// Creates a reading with the same verdict for each of `count` events.
     public init(_ verdict: Verdict, count: Int) {
       self.init(Array(repeating: verdict, count: count))
     }

@@ -6,7 +6,7 @@
   public import AsyncHTTPClient
   public import Weir
 
-  /// Delivers events over HTTP, in the form of a vendor.
+  /// Delivers events over HTTP, in a vendor's format.
   ///
   /// ```swift
   /// let segment = try HTTPProvider(SegmentPreset(writeKey: key))
@@ -15,21 +15,23 @@
   /// let hook = try HTTPProvider(JSONPreset(endpoint: "https://example.com/events", authorization: .bearer(token)))
   /// ```
   ///
-  /// A call of ``deliver(_:)`` is cut into requests within the vendor's limits, sent one after the other over a
-  /// connection that stays open, compressed with gzip. The answers' verdicts are put together: if the third of five
-  /// requests fails, what the first two say stands, and the rest is to be given again. An event that is larger than the
-  /// vendor allows is rejected here, never cut. A request that does not end in its time, over a slow link, makes the next
-  /// ones smaller, down to one event; they grow back slowly.
+  /// **Requests.** A call of ``deliver(_:)`` is cut into requests within the vendor's limits. They are sent one after
+  /// the other over a connection that stays open, compressed with gzip. The verdicts of the answers are combined: if
+  /// the third of five requests fails, the verdicts of the first two count, and the remaining events are retried. An
+  /// event that is larger than the vendor allows is rejected here, and never cut. After a request that runs out of
+  /// time, as on a slow link, the following requests are smaller, down to one event, and grow again slowly.
   ///
-  /// **What is not sent twice.** Every event carries its id in the vendor's own field for that, so an endpoint that
-  /// keeps to its documents has it once, however often it comes.
+  /// **Duplicates.** Every event carries its id in the field that the vendor uses to detect duplicates. An endpoint
+  /// that works as documented keeps each event once, however often it is sent.
   ///
-  /// **Redirects** are followed on the same host alone, and only those that want the same request there, 307 and 308:
-  /// any other stops delivery, for it would carry the key along, or lead to where nothing is taken. **Certificates**
-  /// are always verified. **Keys** show in no error, log or report: what a server says is cut to 500 characters, and
-  /// rid of controls and of every key that went into the request.
+  /// **Redirects** are followed only on the same host, and only if they repeat the same request (307 and 308). Any
+  /// other redirect stops delivery: it could pass the key on, or lead to a page that accepts nothing.
   ///
-  /// Any thread may make and read it; it delivers for one dispatcher at a time.
+  /// **Security.** Certificates are always verified. Keys never appear in errors, logs or reports: texts from a server
+  /// are cut to 500 characters, and control characters and every key of the request are removed.
+  ///
+  /// **Threads.** Any thread may create a provider and read its properties. A provider delivers for one dispatcher at a
+  /// time.
   public final class HTTPProvider: Provider, Sendable {
     /// The provider's name.
     public let name: String
@@ -40,27 +42,27 @@
     private let transport: HTTPTransport
     private let scrubber: Scrubber
     private let counted = Lock(HTTPCounts())
-    /// How many bytes of a body can be sent and answered in time.
+    /// The body size that can be sent and answered in time.
     private let size = Lock(CallSize())
 
-    /// The longest name of a cursor.
+    /// The maximum length of a cursor's name.
     private static let maximumNameBytes = 64
 
-    /// What it did since it was made.
+    /// The counts since the provider was created.
     public var counts: HTTPCounts { counted.withLock { $0 } }
 
-    /// A provider for a preset.
+    /// Creates a provider for a preset.
     ///
     /// - Parameters:
-    ///   - preset: The vendor's form, with the address and the key.
-    ///   - name: The provider's name, which must stay; the preset's if it is not given.
-    ///   - configuration: How it connects and sends.
-    ///   - client: A client to be used; nil for one of its own. A client that is given is not shut down, and its own
-    ///     settings for connecting, TLS, proxy and redirects hold, which must not be followed; make it with
-    ///     ``hardened(_:)``, or a server can end the program with an answer.
+    ///   - preset: The vendor's format, with the address and the key.
+    ///   - name: The provider's name, which must not change. The default is the preset's name.
+    ///   - configuration: The options for connecting and sending.
+    ///   - client: A client to use; `nil` to create one. A given client is not shut down. Its own settings apply to
+    ///     connecting, TLS, proxy and redirects, and it must not follow redirects. Create it with ``hardened(_:)``:
+    ///     otherwise a server's answer can end the process.
     ///
-    /// Throws `invalid` for an address that is none, for a name that can't name a cursor, and for a key or another
-    /// header that no request can carry. Makes no connection.
+    /// Throws `invalid` if the address is invalid, the name can't be a cursor's name, or a request can't carry the key
+    /// or another header. Makes no connection.
     public init(
       _ preset: any HTTPPreset, name: String? = nil, configuration: HTTPConfiguration = HTTPConfiguration(),
       client: HTTPClient? = nil
@@ -69,7 +71,7 @@
       guard (1...Self.maximumNameBytes).contains(name.utf8.count), name.utf8.allSatisfy(\.isOfName) else {
         throw WeirError(
           .invalid,
-          "\(name.debugDescription) can't name a provider: 1 to \(Self.maximumNameBytes) letters, digits, - and _ can")
+          "\(name.debugDescription) is no provider name; use 1 to \(Self.maximumNameBytes) letters, digits, - and _")
       }
       self.name = name
       self.preset = preset
@@ -81,15 +83,15 @@
       for header in all where !header.isSendable {
         throw WeirError(
           .invalid,
-          "the header \(header.name.debugDescription) has a line break or another control character in it, which none "
-            + "can have; set the key alone")
+          "the header \(header.name.debugDescription) contains a line break or another control character; set only the "
+            + "key")
       }
       let headers = all.filter(\.isConfidential)
       let proxy = [configuration.proxy?.password].compactMap { $0 }
       scrubber = Scrubber(preset.secrets + endpoint.secrets + headers.flatMap(\.secrets) + proxy)
     }
 
-    /// A provider that sends batches of events as JSON (``JSONPreset``) to an address.
+    /// Creates a provider that sends batches of events as JSON (``JSONPreset``) to an address.
     public convenience init(
       endpoint: String, name: String = "http", configuration: HTTPConfiguration = HTTPConfiguration()
     ) throws(WeirError) {
@@ -98,7 +100,7 @@
 
     // MARK: Provider
 
-    /// Takes events; see ``HTTPProvider`` and the preset for how, and `Provider` for the rest.
+    /// Delivers events. See ``HTTPProvider``, the preset, and `Provider`.
     public func deliver(_ events: [PreparedEvent]) async throws -> [Verdict] {
       guard !events.isEmpty else { return [] }
       do {
@@ -108,8 +110,8 @@
       }
     }
 
-    /// Tells the vendor who the user is, where it has a call for that. Refusals are counted and passed over: every
-    /// event names its user anyway, and one bad trait must not hold up the events behind it.
+    /// Associates the user, if the vendor has a request for that. Refusals are counted and ignored: every event names
+    /// its user anyway, and one invalid trait must not block the following events.
     public func associate(_ user: EventUser) async throws {
       guard !user.id.isEmpty, let post = preset.identify(user) else { return }
       do {
@@ -123,10 +125,10 @@
       }
     }
 
-    /// Nothing: no vendor has a call for it. Events after it name no user.
+    /// Does nothing: no vendor has a request for it. Later events name no user.
     public func disassociate() async throws {}
 
-    /// Closes connections. A client that was given is left as it is.
+    /// Closes the connections. A given client is not shut down.
     public func shutdown() async {
       await transport.shutdown()
     }
@@ -148,7 +150,7 @@
           counts.requests += 1
           counts.unanswered += 1
         }
-        // Which endpoint it was, the words of the system do not tell.
+        // The system's text does not name the endpoint.
         if var failure = error as? HTTPFailure {
           failure.reason = "\(endpoint): \(failure.reason)"
           throw failure
@@ -157,7 +159,7 @@
       }
     }
 
-    /// Sends the request of a batch, and learns from the time that it takes how large the next ones may be.
+    /// Sends the request of a batch, and adapts the size of the following requests to its duration.
     fileprivate func send(_ batch: HTTPBatch) async throws -> HTTPAnswer {
       let post = preset.post(batch)
       let bytes = post.body.count
@@ -190,7 +192,7 @@
       let notice = scrubber.clean(reading.notice ?? "")
       let what =
         reading.unnamedRejections > 0
-        ? "\(reading.unnamedRejections) of \(reading.verdicts.count) events were refused, which ones it does not say: "
+        ? "\(reading.unnamedRejections) of \(reading.verdicts.count) events were refused without being named: "
         : ""
       configuration.logger?.warning("\(name): \(what)\(notice)")
     }
@@ -214,7 +216,7 @@
         for (index, reason) in cut.unfit { decided[index] = .rejected(reason) }
       }
 
-      /// Sends request after request, until all are answered, one fails, or the time for a call is over.
+      /// Sends requests until all are answered, one fails, or the call's time is over.
       consuming func verdicts() async throws -> [Verdict] {
         var rest = Verdict.retry(after: .zero)
         let clock = ContinuousClock()
@@ -225,8 +227,8 @@
             try await settle(request)
             hasAnswer = true
           } catch {
-            // Nothing is known yet: the error says all there is to say. Else what is known stands, and the next call
-            // begins with this request, whose error is thrown then.
+            // Without any verdict, the error is thrown. Otherwise the verdicts so far are returned, and the next
+            // call begins with this request and throws its error.
             guard hasAnswer else { throw error }
             if error is HTTPFailure { rest = .retry(after: nil) }
             break
@@ -247,7 +249,7 @@
         for (index, verdict) in zip(request, reading.verdicts) {
           if verdict == .retry(after: .zero) { again.append(index) } else { decided[index] = verdict }
         }
-        // Fewer than before, so this comes to an end.
+        // Fewer events than before, so the loop ends.
         if again.count < request.count {
           if !again.isEmpty { waiting.append(again) }
         } else {

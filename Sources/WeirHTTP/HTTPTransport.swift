@@ -1,4 +1,4 @@
-// HTTPTransport: sends one request and gives its answer, within limits of time and size.
+// HTTPTransport: sends one request and returns its answer, within limits of time and size.
 
 #if HTTP
   import NIOHTTPCompression
@@ -16,10 +16,10 @@
     import Musl
   #endif
 
-  /// The door to async-http-client.
+  /// The only code that uses async-http-client.
   ///
-  /// A client of its own is made with the first request and shut down by ``shutdown()``, or when the transport goes;
-  /// one that was given is left as it is.
+  /// An own client is created with the first request, and shut down by ``shutdown()`` or when the transport is
+  /// released. A given client is not shut down.
   final class HTTPTransport: Sendable {
     private enum Client {
       case none
@@ -41,15 +41,15 @@
 
     deinit {
       client.withLock { client in
-        // A client that is let go of without this ends a debug build.
+        // A client that is released without a shutdown ends a debug build.
         if case .own(let own) = client { own.shutdown { _ in } }
       }
     }
 
-    /// Sends a request; follows redirects on the same host that say that the same request is wanted there (307, 308).
+    /// Sends a request. Follows redirects on the same host that repeat the same request (307, 308).
     ///
-    /// Throws ``HTTPFailure`` where there is no answer: not reached, too slow, cut off, too long; and
-    /// ``DeliveryStopped`` where TLS or the client's own files are at fault.
+    /// Throws ``HTTPFailure`` if there is no answer: not reached, too slow, truncated, too long. Throws
+    /// ``DeliveryStopped`` if TLS or the client's files are at fault.
     func send(_ post: HTTPPost, to endpoint: HTTPEndpoint, compress: Bool) async throws -> (HTTPAnswer, sent: Int) {
       let client = try current()
       let body = compress && post.body.count >= Gzip.leastBytes ? Gzip.compressed(post.body) : nil
@@ -63,18 +63,19 @@
         request.headers = headers
         request.body = .bytes(ByteBuffer(bytes: bytes))
         let answer = try await exchange(request, with: target, by: client)
-        // The others lead clients to ask for a page in place of sending: what answers there with 200 has nothing of it.
+        // Other redirects make clients fetch a page instead of repeating the request: a 200 from there accepts no
+        // events.
         guard [307, 308].contains(answer.status), let location = answer["location"],
           let next = target.redirected(to: location)
         else { return (answer, bytes.count) }
         target = next
-        // The query of the request goes along, unless the redirect has its own.
+        // The request's query is kept, unless the redirect has its own.
         url = next.url(query: location.contains("?") ? [] : post.query)
       }
-      throw DeliveryStopped("\(endpoint) redirects over \(Self.maximumRedirects) times; set the address")
+      throw DeliveryStopped("\(endpoint) redirects more than \(Self.maximumRedirects) times; set the address")
     }
 
-    /// Closes connections. Requests after it fail.
+    /// Closes the connections. Later requests fail.
     func shutdown() async {
       let before = client.withLock { client in
         defer { client = .gone }
@@ -91,7 +92,7 @@
       let most = configuration.maximumAnswerBytes
       return try await within(configuration.timeout) {
         do {
-          // The deadline is that of `within`, which covers the body too.
+          // `within` enforces the deadline, which includes the body.
           let response = try await client.execute(request, deadline: .distantFuture)
           let body: ByteBuffer
           do {
@@ -103,9 +104,9 @@
             status: Int(response.status.code), headers: response.headers.map { ($0.name, $0.value) },
             body: Array(body.readableBytesView), time: .now)
         } catch {
-          // The type has no name that can be said here without another package.
+          // The error's type can't be named here without another dependency.
           if "\(type(of: error))" == "DecompressionError" {
-            throw HTTPFailure("the answer can't be unpacked, or not within \(most) bytes: \(error)")
+            throw HTTPFailure("the answer can't be decompressed, or exceeds \(most) bytes: \(error)")
           }
           let explained = Self.explained(error)
           guard explained is CertificateNotTrusted else { throw explained }
@@ -114,10 +115,10 @@
       }
     }
 
-    /// The endpoint is asked for its certificates once more, and for nothing else: delivery stops behind it.
+    /// Asks the endpoint for its certificates once more, and for nothing else. Delivery stops afterwards.
     private func whyNotTrusted(_ endpoint: HTTPEndpoint) async -> String {
       var shown: [NIOSSLCertificate] = []
-      // What a proxy, or a client that was given, sees is not to be seen from here.
+      // What a proxy or a given client sees can't be observed here.
       if configuration.proxy == nil, case .own = client.withLock({ $0 }) {
         shown = await UntrustedCertificate.shown(by: endpoint.host, port: endpoint.port)
       }
@@ -126,14 +127,14 @@
         now: Int(Timestamp.now.nanosecondsSince1970 / 1_000_000_000))
     }
 
-    /// The handshake failed at the endpoint's certificate.
+    /// The error of a handshake that failed because of the endpoint's certificate.
     struct CertificateNotTrusted: Error {}
 
     /// Runs `body`, and cancels it when the time is over.
     private func within<Result: Sendable>(
       _ time: Duration, _ body: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
-      // A clock can't count further: "for ever" would end the process.
+      // A clock can't represent longer times: "forever" would end the process.
       let time = min(time, Self.longest)
       return try await withThrowingTaskGroup(of: Result?.self) { group in
         group.addTask { try await body() }
@@ -142,7 +143,7 @@
           return nil
         }
         defer { group.cancelAll() }
-        // Both are there, so one comes first.
+        // Two tasks are running, so one of them finishes first.
         guard let result = try await group.next() ?? nil else {
           try Task.checkCancellation()
           throw HTTPFailure.late("no answer within \(time)")
@@ -151,7 +152,7 @@
       }
     }
 
-    /// What went wrong, in words that tell what to do.
+    /// Returns the error as a text with a remedy.
     private static func explained(_ error: any Error) -> any Error {
       switch error {
       case is HTTPFailure, is CancellationError: return error
@@ -168,7 +169,7 @@
         return isLate ? HTTPFailure.late(reason) : HTTPFailure(reason)
       case let error as NIOConnectionError:
         guard let first = error.connectionErrors.first else {
-          return HTTPFailure("no connection: no host of this name is found")
+          return HTTPFailure("no connection: the host is not found")
         }
         return explained(first.error)
       case let error as IOError:
@@ -177,7 +178,7 @@
         return DeliveryStopped("the endpoint's certificate is not for this host: \(error)")
       case NIOSSLError.handshakeFailed(let reason):
         return explained(handshake: "\(reason)")
-      // A server looks at a certificate of this program when the handshake is over here.
+      // A server checks this program's certificate after the handshake has ended here.
       case let error as BoringSSLError:
         return explained(handshake: "\(error)")
       case HTTPParserError.invalidConstant, HTTPParserError.invalidVersion:
@@ -187,31 +188,31 @@
     }
 
     private static let noHTTP =
-      "no answer: what listens there does not speak HTTP/1.1, perhaps HTTP/2 alone; set the right address and port"
+      "no answer: the server does not speak HTTP/1.1, perhaps only HTTP/2; set the right address and port"
 
     private static var alertOfCertificate: Regex<(Substring, Substring)> {
       #/ALERT_((?:BAD|UNSUPPORTED)_CERTIFICATE|CERTIFICATE_(?:EXPIRED|REVOKED|UNKNOWN)|UNKNOWN_CA|ACCESS_DENIED)/#
     }
 
     static func explained(handshake reason: String) -> any Error {
-      // A certificate does not become right by waiting; a handshake that was cut off may.
+      // A certificate does not become valid by waiting. A truncated handshake may succeed later.
       if reason.contains("CERTIFICATE_VERIFY_FAILED") { return CertificateNotTrusted() }
       if reason.contains("ALERT_CERTIFICATE_REQUIRED") {
-        return DeliveryStopped("the endpoint wants a certificate of this program; set one")
+        return DeliveryStopped("the endpoint requires a certificate of this program; set one")
       }
       if let alert = reason.firstMatch(of: alertOfCertificate) {
         return DeliveryStopped(
-          "the endpoint wants another certificate of this program, or one at all (\(alert.1)); set the right one")
+          "the endpoint refuses this program's certificate, or requires one (\(alert.1)); set the right one")
       }
       if reason.contains("ALERT_HANDSHAKE_FAILURE") {
         return HTTPFailure(
-          "no answer: the endpoint refuses the TLS handshake; see whether it wants a certificate of this program")
+          "no answer: the endpoint refuses the TLS handshake; check whether it requires a certificate of this program")
       }
       if reason.contains("NO_APPLICATION_PROTOCOL") { return HTTPFailure(noHTTP) }
       if reason.contains("WRONG_VERSION_NUMBER") || reason.contains("HTTP_REQUEST") {
-        return HTTPFailure("no answer: what listens there does not speak TLS; see whether the address is http")
+        return HTTPFailure("no answer: the server does not speak TLS; check whether the address must be http")
       }
-      // Behind it stands where in its sources the library was, on the machine that built it.
+      // The rest is the position in the library's sources, on the machine that built the library.
       let words = reason.replacing(#/ at [^\s,\]]*/#, with: "")
       return HTTPFailure("no answer: TLS failed: \(words)")
     }
@@ -250,9 +251,9 @@
         connect: configuration.connectTimeout.timeAmount, read: configuration.readTimeout.timeAmount)
       client.redirectConfiguration = .disallow
       client.connectionPool.idleTimeout = configuration.keepAlive.timeAmount
-      // Delivery has its own back-off, and says what went wrong.
+      // Delivery has its own back-off, and reports the error.
       client.connectionPool.retryConnectionEstablishment = false
-      // A small answer can be a large one compressed.
+      // A small answer may decompress to a large one.
       client.decompression = .enabled(limit: .size(configuration.maximumAnswerBytes))
       client.tlsConfiguration = try tls()
       if let proxy = configuration.proxy {

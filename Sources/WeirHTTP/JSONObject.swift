@@ -1,10 +1,10 @@
-// JSONObject: writes one object of a vendor's form, member by member.
+// JSONObject: writes one object of a vendor's format, member by member.
 
 #if HTTP
   import WeirDelivery
   import Weir
 
-  /// An object that is being written. Its names are those of a vendor's form, each added once.
+  /// An object under construction. Its names come from a vendor's format, and each is added once.
   struct JSONObject {
     private let form: EventJSON
     private var text: [UInt8] = [UInt8(ascii: "{")]
@@ -24,13 +24,13 @@
       form.append(value, to: &text)
     }
 
-    /// A value that is JSON already.
+    /// Adds a value that is already JSON.
     mutating func add(_ name: String, json: [UInt8]) {
       begin(name)
       text += json
     }
 
-    /// Members whose names are none of those that are here.
+    /// Adds members whose names are not used yet.
     mutating func add(members: FieldObject) {
       form.append(members: members, after: text.count > 1, to: &text)
     }

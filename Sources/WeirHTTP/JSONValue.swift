@@ -1,14 +1,14 @@
-// JSONValue: an answer's JSON, of whatever shape.
+// JSONValue: the JSON of an answer, of any shape.
 
 #if HTTP
   import WeirJSON
   import Weir
 
-  /// JSON that somebody else wrote: nothing about its shape is taken for granted.
+  /// JSON from another program. Nothing about its shape is assumed.
   struct JSONValue: Hashable, Sendable {
     private let value: FieldValue
 
-    /// Nil if the bytes are no JSON, or nest deeper than anything that is asked for here.
+    /// Returns `nil` if the bytes are no JSON, or are nested deeper than any value that is read here.
     init?(_ bytes: [UInt8]) {
       let limits = JSONReader.Limits(depth: 32, allowsEqualNames: true)
       guard let value = try? JSONReader.read(bytes.span, limits: limits) else { return nil }
@@ -27,7 +27,7 @@
       return values.map { JSONValue($0) }
     }
 
-    /// Names and values, in the order in which they are written.
+    /// Names and values, in the order of the text.
     var members: [(name: String, value: JSONValue)]? {
       guard case .object(let members) = value else { return nil }
       return members.map { ($0.name, JSONValue($0.value)) }
@@ -51,7 +51,7 @@
       return value
     }
 
-    /// A whole number, also one that is written as text, as Protobuf's JSON has wide ones.
+    /// A whole number, also if it is written as text, like wide numbers in Protobuf's JSON.
     var integer: Int? {
       switch value {
       case .int(let number): Int(exactly: number)

@@ -1,19 +1,19 @@
-// RequestCutter: which events go into which request.
+// RequestCutter: divides events into requests.
 
 #if HTTP
   import WeirDelivery
   import Weir
 
-  /// Cuts the events of one call into requests within a vendor's limits.
+  /// Divides the events of one call into requests within a vendor's limits.
   struct RequestCutter {
-    /// The places of each request's events among those given, in order.
+    /// The indices of each request's events, in order.
     private(set) var requests: [[Int]] = []
-    /// Events that no request may hold, by their place, with the reason.
+    /// The reasons why events can't be sent, by the event's index.
     private(set) var unfit: [Int: String] = [:]
-    /// Each event as it is encoded; empty for those that are unfit.
+    /// The encoded events; empty for events that can't be sent.
     private(set) var encoded: [[UInt8]] = []
 
-    /// `most`: so many bytes of a body at most, unless a single event has more; nil for the vendor's limit.
+    /// `most` is the maximum size of a body, unless a single event is larger; `nil` for the vendor's limit.
     init(_ events: [PreparedEvent], for preset: some HTTPPreset, most wanted: Int? = nil) {
       let limits = preset.limits
       let frame = preset.post(HTTPBatch(events: [], encoded: [])).body.count
@@ -29,7 +29,7 @@
           let text = try preset.encode(event)
           guard text.count <= mostOfOne else {
             throw EventUnfit(
-              "the event takes \(text.count) bytes, and \(mostOfOne) are the most that the endpoint takes")
+              "the event takes \(text.count) bytes; the endpoint's limit is \(mostOfOne)")
           }
           encoded.append(text)
         } catch {
@@ -37,7 +37,7 @@
           unfit[index] = "\(error)"
           continue
         }
-        // One more for what separates it from the event before.
+        // One more byte for the separator before the event.
         let size = encoded[index].count + 1
         if request.count == mostEvents || (!request.isEmpty && bytes + size > mostOfRequest) {
           requests.append(request)

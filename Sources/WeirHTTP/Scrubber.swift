@@ -1,4 +1,4 @@
-// Scrubber: makes what a server or the system said fit to be shown.
+// Scrubber: removes secrets from texts of servers and of the system, so that they can be shown.
 
 #if HTTP
   import WeirDelivery
@@ -10,27 +10,27 @@
     import Foundation
   #endif
 
-  /// Replaces secrets, controls and whatever is beyond a length in texts that go into errors, reports and the journey.
+  /// Replaces secrets and control characters, and limits the length, in texts for errors, reports and the journey.
   ///
-  /// A server may well echo the key that it does not accept, in another form than it was sent in: a proxy's page has the
-  /// request as an address, or as the header that it would have liked.
+  /// A server may repeat the key that it refuses, in another form than the one that was sent. A proxy's page may
+  /// contain the request as an address, or the header that it expected.
   struct Scrubber: Sendable {
-    /// The longest text that is shown, in characters.
+    /// The maximum length of a text, in characters.
     static let longest = 500
-    /// The shortest secret that is looked for: a key of three letters would be found everywhere.
+    /// The minimum length of a secret that is replaced: a key of three letters would match everywhere.
     static let shortest = 4
 
     private let secrets: [Secret]
 
     init(_ secrets: [Secret]) {
       let shown = secrets.filter { $0.withValue { $0.utf8.count >= Self.shortest } }
-      // Longer ones first: one may be a part of another.
+      // Longer secrets first, because a secret may be a part of another.
       self.secrets = Set(shown.flatMap(Self.forms(of:)))
         .sorted { $0.withValue { $0.utf8.count } > $1.withValue { $0.utf8.count } }
     }
 
-    /// The secret as it is, percent-encoded as programs do, and in base64: alone, and as the user of a basic
-    /// authorization without a password.
+    /// Returns the forms of a secret: as it is, percent-encoded as programs do, and in base64, both alone and as the
+    /// user of a basic authorization without a password.
     private static func forms(of secret: Secret) -> [Secret] {
       secret.withValue { text in
         var forms = [text]
@@ -41,7 +41,7 @@
         for content in [text, text + ":"] {
           let standard = Data(content.utf8).base64EncodedString()
           let forAddresses = standard.replacing("+", with: "-").replacing("/", with: "_")
-          // Without the padding at its end, which some leave out.
+          // Without the trailing padding, which some programs omit.
           for form in [standard, forAddresses] { forms.append(String(form.prefix { $0 != "=" })) }
         }
         return forms.map { Secret($0) }
@@ -63,9 +63,10 @@
       return encoded
     }
 
-    /// The text without secrets, on one line, with at most ``longest`` characters.
+    /// Returns the text without secrets, on one line, with at most ``longest`` characters.
     func clean(_ text: String) -> String {
-      // Beyond this no text can show, so no more is looked through; a secret at the end of it is cut off with it.
+      // Text beyond this limit is never shown, so it is not searched. A secret that crosses the limit is cut off
+      // with it.
       var clean = String(text.prefix(64 << 10))
       for secret in secrets {
         secret.withValue { clean = clean.replacing($0, with: Secret("").description) }
@@ -88,7 +89,7 @@
       return .rejected(text.isEmpty ? "rejected without a reason" : text)
     }
 
-    /// The error with a clean text. Errors of other kinds become failures: what they say is not known.
+    /// Returns the error with a clean text. Other kinds of errors become failures, because their texts are unknown.
     func clean(_ error: any Error) -> any Error {
       switch error {
       case let error as BatchRefused: BatchRefused(clean(error.reason))
@@ -101,7 +102,7 @@
   }
 
   extension Unicode.GeneralCategory {
-    /// Controls, and what changes the direction of a text or is no character.
+    /// Whether the character is a control, changes the writing direction, or is unassigned.
     fileprivate var isControl: Bool {
       switch self {
       case .control, .format, .surrogate, .unassigned, .lineSeparator, .paragraphSeparator: true

@@ -1,10 +1,10 @@
-// Secret: a key that never shows in a text by accident.
+// Secret: a key that is never shown by accident.
 
 #if HTTP
   /// A key, password or token.
   ///
-  /// However it is printed, interpolated, dumped or logged, it reads `[secret]`. ``withValue(_:)`` gives the value, for
-  /// the header or body that it belongs in.
+  /// Printed, interpolated, dumped or logged, a secret reads `[secret]`. ``withValue(_:)`` returns the value, for use
+  /// in a header or a body.
   ///
   /// ```swift
   /// guard let key = Secret(environment: "SEGMENT_WRITE_KEY") else { … }
@@ -13,7 +13,7 @@
   public struct Secret: Hashable, Sendable {
     private let value: String
 
-    /// A secret of this value. White space around it, which is easily copied along with a key, is left out.
+    /// Creates a secret. Surrounding white space, which is easily copied along with a key, is removed.
     public init(_ value: String) {
       var rest = Substring(value)
       while rest.first?.isWhitespace == true { rest.removeFirst() }
@@ -21,17 +21,17 @@
       self.value = String(rest)
     }
 
-    /// The value of an environment variable; nil if it is not set, or empty.
+    /// Creates a secret from an environment variable. Returns `nil` if the variable is unset or empty.
     public init?(environment name: String) {
       guard let text = Environment.value(of: name) else { return nil }
       self.init(text)
       if value.isEmpty { return nil }
     }
 
-    /// Whether there is nothing in it.
+    /// Whether the value is empty.
     public var isEmpty: Bool { value.isEmpty }
 
-    /// Calls `body` with the value, which must go nowhere but into a request.
+    /// Calls `body` with the value. The value must only be used in a request.
     public func withValue<Result>(_ body: (String) throws -> Result) rethrows -> Result {
       try body(value)
     }

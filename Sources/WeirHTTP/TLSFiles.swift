@@ -11,8 +11,7 @@
   #endif
 
   extension HTTPConfiguration.TLS {
-    /// Reads the files. Throws `invalid`, with the file and what is wrong with it, if no connection can be made with
-    /// them.
+    /// Reads the files. Throws `invalid`, with the file and the problem, if they can't be used for connections.
     package func check() throws(WeirError) { _ = try clientConfiguration() }
 
     func clientConfiguration() throws(WeirError) -> TLSConfiguration {
@@ -20,7 +19,7 @@
       if let authorities { tls.trustRoots = .certificates(try Self.certificates(in: authorities)) }
       guard let certificate else {
         guard let privateKey else { return tls }
-        throw WeirError(.invalid, "there is a private key, \(privateKey), and no certificate; set both")
+        throw WeirError(.invalid, "the private key \(privateKey) is set without a certificate; set both")
       }
       tls.certificateChain = try Self.certificates(in: certificate).map { .certificate($0) }
       let keyFile = privateKey ?? certificate
@@ -32,39 +31,39 @@
       } catch {
         throw WeirError(
           .invalid,
-          "\(keyFile) holds no private key as PEM, or one with a passphrase; set a file with the key as it is")
+          "\(keyFile) holds no private key in PEM format, or one with a passphrase; set a file with an unencrypted key")
       }
       do {
         _ = try NIOSSLContext(configuration: tls)
       } catch {
         throw WeirError(
           .invalid,
-          "the private key in \(keyFile) is not the one of the certificate in \(certificate); set those of one pair")
+          "the private key in \(keyFile) does not match the certificate in \(certificate); set a matching pair")
       }
       return tls
     }
 
-    /// The certificates in a PEM file; at least one.
+    /// Returns the certificates in a PEM file; at least one.
     static func certificates(in file: String) throws(WeirError) -> [NIOSSLCertificate] {
       let bytes = try bytes(of: file)
       guard let certificates = try? NIOSSLCertificate.fromPEMBytes(bytes), !certificates.isEmpty else {
-        throw WeirError(.invalid, "\(file) holds no certificate as PEM; set a file that does")
+        throw WeirError(.invalid, "\(file) holds no certificate in PEM format; set a file that does")
       }
       return certificates
     }
 
-    /// More than any bundle of authorities has.
+    /// More than the size of any bundle of authorities.
     private static let mostBytes = 16 << 20
 
     private static func bytes(of file: String) throws(WeirError) -> [UInt8] {
-      // Not to wait for who writes to a pipe.
+      // Non-blocking, because opening a pipe would wait for its writer.
       let descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
       guard descriptor >= 0 else { throw unreadable(file, errno) }
       defer { close(descriptor) }
       var status = stat()
       guard fstat(descriptor, &status) == 0 else { throw unreadable(file, errno) }
       guard status.st_mode & S_IFMT == S_IFREG else {
-        throw WeirError(.invalid, "\(file) is no regular file; set a file that is")
+        throw WeirError(.invalid, "\(file) is no regular file; set a regular file")
       }
       var bytes: [UInt8] = []
       var buffer = [UInt8](repeating: 0, count: 64 << 10)

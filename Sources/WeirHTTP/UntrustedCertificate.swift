@@ -1,4 +1,4 @@
-// UntrustedCertificate: why a certificate is not trusted, which the failed handshake does not say.
+// UntrustedCertificate: finds out why a certificate is not trusted, which the failed handshake does not tell.
 
 #if HTTP
   import NIOCore
@@ -9,7 +9,8 @@
   enum UntrustedCertificate {
     private static let longest = TimeAmount.seconds(5)
 
-    /// The certificates that an endpoint shows, its own first; none if it can't be asked. Sends nothing.
+    /// Returns the certificates that an endpoint presents, its own first; none if the endpoint can't be reached. Sends
+    /// nothing.
     static func shown(by host: String, port: Int) async -> [NIOSSLCertificate] {
       let isAddress = (try? SocketAddress(ipAddress: host, port: port)) != nil
       let shown = Shown()
@@ -20,7 +21,7 @@
             let handler = try NIOSSLClientHandler(context: context, serverHostname: isAddress ? nil : host) {
               (certificates, promise: EventLoopPromise<NIOSSLVerificationResult>) in
               shown.certificates.withLock { $0 = certificates }
-              // Ends the connection: what is seen is never trusted here.
+              // Ends the connection: certificates presented here are never trusted.
               promise.succeed(.failed)
             }
             try channel.pipeline.syncOperations.addHandler(handler)
@@ -37,29 +38,28 @@
       let certificates = Lock<[NIOSSLCertificate]>([])
     }
 
-    /// What is wrong, as far as the certificates tell, and what to do.
+    /// Returns the problem, as far as the certificates show it, and a remedy.
     ///
     /// - Parameters:
-    ///   - shown: What the endpoint shows, its own certificate first.
-    ///   - authorities: The file of the authorities that are trusted; nil for the system's.
+    ///   - shown: The certificates that the endpoint presents, its own first.
+    ///   - authorities: The file of the trusted authorities; `nil` for the system's.
     ///   - now: The time, in seconds since 1970.
     static func reason(shown: [NIOSSLCertificate], authorities: String?, now: Int) -> String {
       for (index, certificate) in shown.enumerated() {
         let which = index == 0 ? "the endpoint's certificate" : "a certificate above the endpoint's"
         if certificate.notValidAfter < now {
-          return "\(which) expired at \(time(certificate.notValidAfter)); it must be renewed there"
+          return "\(which) expired at \(time(certificate.notValidAfter)); the endpoint must renew it"
         }
         if certificate.notValidBefore > now {
-          return "\(which) is valid from \(time(certificate.notValidBefore)) on; see whether this machine's clock is "
-            + "right"
+          return "\(which) is valid only from \(time(certificate.notValidBefore)) on; check this machine's clock"
         }
       }
       let trusted = authorities.flatMap { try? HTTPConfiguration.TLS.certificates(in: $0) } ?? []
       if let authorities, let expired = trusted.map({ Int($0.notValidAfter) }).filter({ $0 < now }).max() {
         return "the endpoint's certificate is not trusted, and \(authorities) has an authority that expired at "
-          + "\(time(expired)); set the authorities that are"
+          + "\(time(expired)); set the authorities that sign it"
       }
-      return "the endpoint's certificate is not trusted; set the authorities that are"
+      return "the endpoint's certificate is not trusted; set the authorities that sign it"
     }
 
     private static func time(_ seconds: Int) -> String {

@@ -1,21 +1,21 @@
-// JSONForm: what of a value's JSON readers may want otherwise.
+// JSONForm: the options of writing values as JSON.
 
 import Weir
 
-/// The options of ``JSONText``; `EventJSON` of WeirDelivery says to users what they mean.
+/// The options of ``JSONText``. `EventJSON` of WeirDelivery documents them for users.
 package struct JSONForm: Hashable, Sendable {
-  /// Integers beyond ±2⁵³ are written as text.
+  /// Whether integers beyond ±2⁵³ are written as text.
   package var hasLargeIntegersAsText = false
 
-  /// Not-a-number and the infinities are written as `null`.
+  /// Whether NaN and the infinities are written as `null`.
   package var hasNonFiniteAsNull = false
 
-  /// Of several fields with one name the last alone is written.
+  /// Whether only the last of several fields with the same name is written.
   package var hasEachNameOnce = false
 
-  /// The exact form.
+  /// The exact form, without any of these options.
   package init() {}
 
-  /// The largest integer below which a double holds all of them.
+  /// The largest integer up to which a double represents every integer exactly.
   package static let exactInDouble: UInt64 = 1 << 53
 }

@@ -1,14 +1,14 @@
-// JSONReader: reads JSON (RFC 8259) into field values, for the tool, which records lines of it, and for the collector,
-// which takes batches of it.
+// JSONReader: parses JSON (RFC 8259) into field values, for the tool, which records lines of JSON, and for the
+// collector, which takes batches.
 //
-// By hand, because Foundation's coders would change what the text says: they lose the order of the members and all but
-// one of equal names, and take -0 for 0. What can't be kept exactly is not read at all: half of a surrogate pair, a
-// number beyond a Double's range, text that is not UTF-8. Numbers become Int64, else UInt64, else Double; one with a
-// fraction or an exponent is a Double.
+// Foundation's coders would change the text's meaning: they lose the order of the members and all but one of equal
+// names, and read -0 as 0. This reader refuses what it can't represent exactly: half of a surrogate pair, a number
+// beyond a Double's range, text that is not UTF-8. A number becomes an Int64, else a UInt64, else a Double. A number
+// with a fraction or an exponent is a Double.
 
 package import Weir
 
-/// Why a text was not read as JSON, and the byte where.
+/// The reason why a text is no JSON, and the position of the problem in bytes.
 package struct JSONProblem: Error, Hashable, Sendable, CustomStringConvertible {
   package var message: String
   package var position: Int
@@ -16,15 +16,15 @@ package struct JSONProblem: Error, Hashable, Sendable, CustomStringConvertible {
   package var description: String { "\(message), at byte \(position)" }
 }
 
-/// Reads one JSON text.
+/// Parses one JSON text.
 package struct JSONReader {
-  /// What is taken.
+  /// The limits of an accepted text.
   package struct Limits: Sendable {
-    /// How many objects and arrays may be around a value.
+    /// The maximum number of objects and arrays around a value.
     package var depth: Int
-    /// The longest name of a member.
+    /// The maximum length of a member's name, in bytes.
     package var nameBytes: Int
-    /// Whether an object may have several members of one name, which are all kept.
+    /// Whether an object may have several members with the same name. If so, all of them are kept.
     package var allowsEqualNames: Bool
 
     package init(depth: Int, nameBytes: Int = .max, allowsEqualNames: Bool = false) {
@@ -34,7 +34,7 @@ package struct JSONReader {
     }
   }
 
-  /// Only valid within `read`, which makes the reader and does not let it go.
+  /// Valid only within `read`, which creates the reader and does not pass it on.
   private let bytes: UnsafeBufferPointer<UInt8>
   private let limits: Limits
   private var at = 0
@@ -44,7 +44,7 @@ package struct JSONReader {
     self.limits = limits
   }
 
-  /// The value that the text is, with nothing but space around it.
+  /// Returns the value of the text. Only whitespace may surround the value.
   package static func read(_ text: Span<UInt8>, limits: Limits) throws(JSONProblem) -> FieldValue {
     guard (try? UTF8Span(validating: text)) != nil else {
       throw JSONProblem(message: "the text is not UTF-8", position: 0)
@@ -53,7 +53,7 @@ package struct JSONReader {
       var reader = JSONReader(bytes, limits)
       let value = try reader.value(depth: 0)
       reader.skipSpace()
-      guard reader.at == bytes.count else { throw reader.problem("there is more after the end") }
+      guard reader.at == bytes.count else { throw reader.problem("unexpected text after the end") }
       return value
     }
   }
@@ -93,9 +93,9 @@ package struct JSONReader {
       skipSpace()
       let name = try string()
       guard name.utf8.count <= limits.nameBytes else { throw problem("a member's name is too long") }
-      // Compared by their bytes: two names that only look alike are two names.
+      // Compared by bytes: names that only look alike are different names.
       guard limits.allowsEqualNames || names.insert(Array(name.utf8)).inserted else {
-        throw problem("two members of an object have one name")
+        throw problem("two members of an object have the same name")
       }
       skipSpace()
       try expect(UInt8(ascii: ":"))
@@ -152,7 +152,7 @@ package struct JSONReader {
   private mutating func digits() throws(JSONProblem) {
     let start = at
     while at < bytes.count, bytes[at] &- UInt8(ascii: "0") < 10 { at += 1 }
-    if at == start { throw problem("a value is wanted") }
+    if at == start { throw problem("expected a value") }
   }
 
   private mutating func string() throws(JSONProblem) -> String {
@@ -175,14 +175,14 @@ package struct JSONReader {
     }
   }
 
-  /// Goes on to what is not just a character of a string.
+  /// Skips characters that stand for themselves.
   private mutating func skipPlain() {
     while at < bytes.count, bytes[at] != UInt8(ascii: "\""), bytes[at] != UInt8(ascii: "\\"), bytes[at] >= 0x20 {
       at += 1
     }
   }
 
-  /// What follows a backslash.
+  /// Parses the characters after a backslash.
   private mutating func escaped() throws(JSONProblem) -> Unicode.Scalar {
     guard at < bytes.count else { throw problem("a string is not ended") }
     let byte = bytes[at]
@@ -216,7 +216,7 @@ package struct JSONReader {
     var value: UInt32 = 0
     for _ in 0..<4 {
       guard let digit = Character(Unicode.Scalar(bytes[at])).hexDigitValue, bytes[at] < 0x80 else {
-        throw problem("four hexadecimal digits are wanted")
+        throw problem("expected four hexadecimal digits")
       }
       value = value << 4 | UInt32(digit)
       at += 1
@@ -230,7 +230,7 @@ package struct JSONReader {
 
   private mutating func expect(_ byte: UInt8) throws(JSONProblem) {
     guard take(byte) else {
-      throw problem(at < bytes.count ? "\(Character(Unicode.Scalar(byte))) is wanted" : "it ends too early")
+      throw problem(at < bytes.count ? "expected \(Character(Unicode.Scalar(byte)))" : "it ends too early")
     }
   }
 
@@ -246,7 +246,7 @@ package struct JSONReader {
     }
   }
 
-  /// Ends of parts are ASCII bytes, and the text has been checked to be UTF-8: nothing here is repaired.
+  /// The range ends at an ASCII byte, and the text is known to be UTF-8, so nothing is repaired here.
   private func text(_ range: Range<Int>) -> String {
     String(decoding: UnsafeBufferPointer(rebasing: bytes[range]), as: UTF8.self)
   }

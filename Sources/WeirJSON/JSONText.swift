@@ -1,11 +1,11 @@
-// JSONText: writes values as JSON (RFC 8259), straight into bytes.
+// JSONText: writes values as JSON (RFC 8259), directly into bytes.
 //
-// By hand, because Foundation's encoder keeps keyed values in dictionaries: the fields would come out sorted or at
-// random, not in the order in which they are declared, and at some 20 times the cost, with a million events to write.
+// Foundation's encoder keeps keyed values in dictionaries: the fields would be sorted or in random order instead of the
+// declared order, at some 20 times the cost, and there may be a million events to write.
 //
-// What JSON has no form for: NaN and the infinities are the strings "NaN", "Infinity" and "-Infinity"; bytes are
-// base64; a UUID is its string; a date is RFC 3339, or, outside the years 0 to 9999, its seconds since
-// 2001-01-01T00:00:00Z. `EventJSON` of WeirDelivery is its public face.
+// Values that JSON can't represent: NaN and the infinities become the strings "NaN", "Infinity" and "-Infinity". Bytes
+// become base64, and a UUID becomes its string. A date becomes RFC 3339 text, or, outside the years 0 to 9999, its
+// seconds since 2001-01-01T00:00:00Z. `EventJSON` of WeirDelivery is the public interface.
 
 package import Weir
 
@@ -55,7 +55,8 @@ package enum JSONText {
     bytes.append(UInt8(ascii: "}"))
   }
 
-  /// Without the braces; with a comma before the first one if others are there already. Answers whether there are any.
+  /// Appends the members without braces, with a comma before the first one if `others` precede them. Returns whether
+  /// there are any members.
   package static func append(
     membersOf members: FieldObject, as form: JSONForm, after others: Bool, to bytes: inout [UInt8]
   ) -> Bool {
@@ -72,7 +73,7 @@ package enum JSONText {
     return hasOthers
   }
 
-  /// Which members of an object count: of several with one name the last. Nil if they all do.
+  /// The members of an object that count: the last of several with the same name. `nil` if all names differ.
   private struct LastOfName {
     private let last: [String: Int]
     private let members: FieldObject
@@ -88,9 +89,9 @@ package enum JSONText {
     subscript(index: Int) -> Bool { last[members[index].name] == index }
   }
 
-  /// A string with its quotation marks. Escaped is what must be, and what would change on its way or in a terminal: the
-  /// other control characters, the separators U+2028 and U+2029, what turns the direction of writing, and U+FEFF, which
-  /// many readers take away.
+  /// Appends a string with its quotation marks. Escapes what JSON requires, and what could change in transit or in a
+  /// terminal: other control characters, the separators U+2028 and U+2029, characters that change the writing
+  /// direction, and U+FEFF, which many readers remove.
   package static func append(_ text: String, to bytes: inout [UInt8]) {
     bytes.append(UInt8(ascii: "\""))
     var text = text
@@ -99,7 +100,8 @@ package enum JSONText {
       var index = 0
       while index < utf8.count {
         let byte = utf8[index]
-        // Nearly all there is, decided here because this loop is the most of what writing an event takes.
+        // Nearly all characters take this path. It is inlined here, because this loop dominates the cost of writing
+        // an event.
         if byte &- 0x20 < 0x5F, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") {
           index += 1
           continue
@@ -117,7 +119,7 @@ package enum JSONText {
     bytes.append(UInt8(ascii: "\""))
   }
 
-  /// The character at `index` if it is to be escaped, and how many bytes to go on by.
+  /// Returns the character at `index` if it must be escaped, and the number of bytes to advance.
   private static func escaped(_ utf8: UnsafeBufferPointer<UInt8>, at index: Int) -> (unit: UInt16?, count: Int) {
     switch utf8[index] {
     case 0..<0x20, UInt8(ascii: "\""), UInt8(ascii: "\\"), 0x7F: return (UInt16(utf8[index]), 1)
@@ -136,7 +138,7 @@ package enum JSONText {
   package static func append(_ value: some FixedWidthInteger, to bytes: inout [UInt8]) {
     if value < 0 { bytes.append(UInt8(ascii: "-")) }
     var rest = UInt64(truncatingIfNeeded: value.magnitude)
-    // From the last digit on, on the stack: a string would be taken from the heap for the longer ones.
+    // Written from the last digit, on the stack: a long number as a string would need the heap.
     withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
       var start = 20
       repeat {
@@ -155,7 +157,7 @@ package enum JSONText {
     if inQuotes { bytes.append(UInt8(ascii: "\"")) }
   }
 
-  /// The shortest digits that read back as the same value.
+  /// Appends the shortest digits that are read back as the same value.
   private static func append(
     _ value: some BinaryFloatingPoint & LosslessStringConvertible, as form: JSONForm, to bytes: inout [UInt8]
   ) {
@@ -181,7 +183,7 @@ package enum JSONText {
     }
   }
 
-  /// RFC 4648, with padding.
+  /// Appends base64 by RFC 4648, with padding.
   private static func append(base64 data: [UInt8], to bytes: inout [UInt8]) {
     bytes.reserveCapacity(bytes.count + (data.count + 2) / 3 * 4 + 2)
     bytes.append(UInt8(ascii: "\""))
@@ -198,7 +200,7 @@ package enum JSONText {
     bytes.append(UInt8(ascii: "\""))
   }
 
-  /// 32 digits and quotation marks.
+  /// Appends 32 digits in quotation marks.
   package static func append(_ id: EventID, to bytes: inout [UInt8]) {
     withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 34) { text in
       text[0] = UInt8(ascii: "\"")
@@ -216,10 +218,10 @@ package enum JSONText {
     return digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
   }
 
-  /// Text that is JSON already.
+  /// Appends text that is already JSON.
   package static func append(raw text: String, to bytes: inout [UInt8]) { bytes.append(contentsOf: text.utf8) }
 
-  /// The same for text that is known when the program is built: a copy from where it lies.
+  /// Appends a literal that is already JSON, copied from where the linker put it.
   package static func append(literal text: StaticString, to bytes: inout [UInt8]) {
     bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }

@@ -24,7 +24,7 @@
   /// A group shuts its services down in the reverse order: name the dispatcher before what captures events, so that it
   /// ends after it. The dispatcher delivers from its making on, whether this runs or not.
   ///
-  /// **The end.** At the graceful shutdown it does what ``Dispatcher/shutdown(budget:)`` does: intake stops, lanes are
+  /// **The end.** At the graceful shutdown it does what `Dispatcher.shutdown(budget:)` does: intake stops, lanes are
   /// drained, the log is sealed, events are delivered until that is done or the budget is spent, and cursors are made
   /// durable; then it logs the report. If the task is cancelled instead, as a group does when another service fails, it
   /// does the same with a budget of zero. What was not delivered is in the log, for the next opening. A group that is

@@ -12,33 +12,34 @@
   /// Task { try await metrics.run(every: .seconds(10)) }
   /// ```
   ///
-  /// Every metric has the dimension `provider`; what is lost has `reason` besides: `removed`, `damaged`, `withheld` or
-  /// `overwritten`.
+  /// Every metric has the dimension `provider`. Metrics of losses also have the dimension `reason`: `removed`,
+  /// `damaged`, `withheld` or `overwritten`.
   ///
-  /// | meter | shows |
+  /// | meter | value |
   /// |---|---|
-  /// | `weir_accepted` | events that captures accepted since the provider began |
-  /// | `weir_acknowledged` | of them, those that it has for good |
-  /// | `weir_rejected` | of them, those in its dead letters that no redrive had accepted: it falls with a redrive |
-  /// | `weir_pending` | of them, those that are yet to be settled |
-  /// | `weir_lost` | of them, those that it will not get, by reason |
-  /// | `weir_running` | 1 if it delivers or waits for events, 0 if not: backing off, open, stopped, idle |
+  /// | `weir_accepted` | events that were accepted since the provider's delivery began |
+  /// | `weir_acknowledged` | accepted events that the provider has acknowledged |
+  /// | `weir_rejected` | accepted events in its dead letters that no redrive had accepted; a redrive lowers it |
+  /// | `weir_pending` | accepted events that are not settled yet |
+  /// | `weir_lost` | accepted events that the provider will not get, by reason |
+  /// | `weir_running` | 1 if it delivers or waits for events; 0 if it is backing off, open, stopped or idle |
   /// | `weir_balanced` | 1 if accepted = acknowledged + rejected + pending + lost |
   ///
-  /// | counter | counts, since the first update |
+  /// | counter | growth since the first update |
   /// |---|---|
   /// | `weir_accepted_total`, `weir_acknowledged_total`, `weir_rejected_total`, `weir_lost_total` | the same, for rates |
   ///
-  /// The meters go on over restarts of the process, as the ledger does; the counters begin with zero, as those of a
-  /// process do. The metrics of a provider that is gone from the ledger are destroyed.
+  /// Like the ledger, the meters continue across restarts of the process. Like all counters of a process, the counters
+  /// start at zero. If a provider is no longer in the ledger, its metrics are destroyed.
   ///
-  /// Every call may be made from any thread or task; updates wait for each other. One costs what the ledger does.
+  /// **Threads.** Any thread or task may call any member. Updates wait for each other. An update costs as much as a
+  /// ledger.
   public final class LedgerMetrics: Sendable {
     private let ledger: @Sendable () -> Ledger
     private let factory: any MetricsFactory
     private let published = Lock<[String: ProviderMetrics]>([:])
 
-    /// Metrics of the ledger that `ledger` answers, through `factory`: the system's unless told otherwise.
+    /// Creates metrics for the ledger that `ledger` returns, through `factory`, by default the system's.
     public init(
       factory: any MetricsFactory = MetricsSystem.factory, _ ledger: @escaping @Sendable () -> Ledger
     ) {
@@ -46,12 +47,12 @@
       self.factory = factory
     }
 
-    /// Metrics of a dispatcher's ledger. The dispatcher is kept.
+    /// Creates metrics for a dispatcher's ledger. Retains the dispatcher.
     public convenience init(_ dispatcher: Dispatcher, factory: any MetricsFactory = MetricsSystem.factory) {
       self.init(factory: factory) { dispatcher.ledger }
     }
 
-    /// Takes a look at the ledger and publishes it.
+    /// Reads the ledger and publishes it.
     public func update() {
       let ledger = ledger()
       published.withLock { published in
@@ -67,7 +68,7 @@
       }
     }
 
-    /// Updates now and at every interval, until the task is cancelled: then it updates once more, and throws the
+    /// Updates now and after every interval, until the task is cancelled. Then updates once more, and throws the
     /// cancellation.
     public func run(every interval: Duration = .seconds(10), clock: any Clock<Duration> = ContinuousClock())
       async throws
@@ -82,7 +83,7 @@
 
   /// The metrics of one provider.
   private struct ProviderMetrics {
-    /// A number of the ledger, with the counter of its growth.
+    /// A number of the ledger, and the counter of its growth.
     private struct Growing {
       private let meter: Meter
       private let counter: Counter
@@ -94,7 +95,8 @@
         last = value
       }
 
-      /// Less than before: the counts began anew, because the log is another one, unless `mayFall`.
+      /// Sets the number. A lower number means that the counts began again because the log is a different one, unless
+      /// `mayFall`.
       mutating func update(_ value: UInt64, mayFall: Bool = false) {
         meter.set(value)
         counter.increment(by: Int64(clamping: value >= last ? value - last : mayFall ? 0 : value))
@@ -133,7 +135,7 @@
     }
 
     mutating func update(_ entry: Ledger.Entry) {
-      // What was rejected is acknowledged after a redrive.
+      // Rejected events become acknowledged events after a redrive.
       rejected.update(entry.rejected, mayFall: !accepted.isAnew(entry.accepted))
       accepted.update(entry.accepted)
       acknowledged.update(entry.acknowledged)

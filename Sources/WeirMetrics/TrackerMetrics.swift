@@ -1,25 +1,26 @@
-// TrackerMetrics: what a tracker refuses, as metrics of swift-metrics.
+// TrackerMetrics: a tracker's refusals as metrics of swift-metrics.
 
 #if Metrics
   public import Metrics
   public import Weir
 
-  /// Publishes through swift-metrics how many events a tracker refuses.
+  /// Publishes the number of events that a tracker refuses, through swift-metrics.
   ///
   /// ```swift
   /// let metrics = TrackerMetrics(tracker)
   /// Task { try await metrics.run(every: .seconds(10)) }
   /// ```
-  ///
-  /// | counter | counts |
+  /// | counter | value |
   /// |---|---|
-  /// | `weir_refused_total` | captures that were refused, since the tracker opened its log |
+  /// | `weir_refused_total` | captures that were refused since the tracker opened its log |
   ///
-  /// The dimension `reason` is that of the receipts: `full`, `no_lane`, `too_large`, `storage`, `invalid`, and `closed`
-  /// after the tracker's end. Each is there from the first update on, so that an alert can be made of it. What
-  /// ``Tracker/Configuration/sampling`` leaves out is not refused. ``LedgerMetrics`` has what was accepted.
   ///
-  /// Every call may be made from any thread or task; updates wait for each other. One costs some microseconds.
+  /// The dimension `reason` has the reasons of receipts: `full`, `no_lane`, `too_large`, `storage`, `invalid`, and
+  /// `closed` after the tracker's end. Each counter exists from the first update on, so that alerts can use it. Events
+  /// left out by `Tracker.Configuration.sampling` don't count as refused. For accepted events, see ``LedgerMetrics``.
+  ///
+  /// **Threads.** Any thread or task may call any member. Updates wait for each other. An update takes some
+  /// microseconds.
   public final class TrackerMetrics: Sendable {
     private static let reasons: [DropReason] = [.full, .noLane, .tooLarge, .storage, .invalid, .closed]
 
@@ -27,7 +28,7 @@
     private let counters: [DropReason: Counter]
     private let published = Lock<[DropReason: UInt64]>([:])
 
-    /// Metrics of this tracker, which is kept, through `factory`: the system's unless told otherwise.
+    /// Creates metrics for this tracker, which is retained, through `factory`, by default the system's.
     public init(_ tracker: Tracker, factory: any MetricsFactory = MetricsSystem.factory) {
       self.tracker = tracker
       let counters = Self.reasons.map { reason in
@@ -36,7 +37,7 @@
       self.counters = Dictionary(uniqueKeysWithValues: counters)
     }
 
-    /// Takes a look at the tracker's counters and publishes it.
+    /// Reads the tracker's counters and publishes them.
     public func update() {
       published.withLock { published in
         let dropped = tracker.counters.dropped
@@ -49,7 +50,7 @@
       }
     }
 
-    /// Updates now and at every interval, until the task is cancelled: then it updates once more, and throws the
+    /// Updates now and after every interval, until the task is cancelled. Then updates once more, and throws the
     /// cancellation.
     public func run(every interval: Duration = .seconds(10), clock: any Clock<Duration> = ContinuousClock())
       async throws

@@ -1,4 +1,4 @@
-// Announcements: tells of what becomes of the process, one state after the other: in events, to observers, to scopes.
+// Announcements: announces the states of the process one after the other: as events, to observers, and to scopes.
 
 import Synchronization
 import Weir
@@ -9,26 +9,26 @@ import Weir
   import Musl
 #endif
 
-/// Tells of states in order, whichever threads find them. Whoever comes while another one tells waits until his state
-/// is told; but one who is told of a state, and notes another, has that told after.
+/// Announces states in order, whichever threads notice them. A thread that notes a state while another thread announces
+/// waits until its own state is announced. If an observer notes a state, that state is announced after the current one.
 final class Announcements: Sendable {
-  /// What is to be told.
+  /// A change to announce.
   enum Change: Sendable {
     case start
-    /// Noticed from the clocks, or said by somebody.
+    /// Noticed by the clocks, or noted by the host.
     case resume(ResumeWatch.Stop, isNoticed: Bool)
     case idle
     case suspend
     case shutdown
   }
 
-  /// Sendable in truth though not every C library's thread handle is: it is only compared.
+  /// Sendable, although not every C library's thread handle is: the handle is only compared.
   private struct Queue: @unchecked Sendable {
     var waiting: [(number: UInt64, change: Change)] = []
     var lastNumber: UInt64 = 0
-    /// All up to this one are told.
+    /// The number of the last announced change.
     var told: UInt64 = 0
-    /// The thread that tells.
+    /// The thread that announces.
     var teller: pthread_t?
   }
 
@@ -37,13 +37,13 @@ final class Announcements: Sendable {
     var isEnded = false
     var suspendedAt = Duration.zero
     var resumedAt: Duration?
-    /// The scopes that were suspended with the process: no other is resumed with it.
+    /// The scopes that were suspended with the process. Only these are resumed with the process.
     var suspended: [ScopeReference] = []
     var observers: [(number: UInt64, body: @Sendable (LifeCycle.State) -> Void)] = []
     var lastObserver: UInt64 = 0
   }
 
-  /// A resume so soon after another one is the same: the thread noticed it, and the signal came as well.
+  /// Two resumes within this time count as one: the thread notices the standstill, and the signal arrives as well.
   private static let sameResume = Duration.seconds(1)
 
   private let tracker: Tracker
@@ -57,7 +57,7 @@ final class Announcements: Sendable {
     self.clock = clock
   }
 
-  /// How many events were accepted that are not the program's, but from here.
+  /// The number of accepted events that were captured here, not by the program.
   var ownEvents: UInt64 { own.load(ordering: .sequentiallyConsistent) }
 
   var state: LifeCycle.State { progress.withLock { $0.state } }
@@ -71,7 +71,7 @@ final class Announcements: Sendable {
   }
 
   func unobserve(_ number: UInt64) {
-    // Let go of out of the lock: what the closure holds may end with it.
+    // The closures are released outside of the lock, because objects they hold may end with them.
     let gone = progress.withLock { progress -> [@Sendable (LifeCycle.State) -> Void] in
       let bodies = progress.observers.filter { $0.number == number }.map(\.body)
       progress.observers.removeAll { $0.number == number }
@@ -80,7 +80,7 @@ final class Announcements: Sendable {
     withExtendedLifetime(gone) {}
   }
 
-  /// Nobody is told anything any more.
+  /// Removes all observers.
   func end() {
     let gone = progress.withLock { progress in
       defer { progress.observers = [] }
@@ -109,7 +109,7 @@ final class Announcements: Sendable {
     case .waits: _ = queue.wait(until: MonotonicTime(nanoseconds: .max)) { $0.told >= number }
     case .tells:
       while let next = nextChange() {
-        // They are the process's own, and of no request: not of the one whose thread tells of them.
+        // These events belong to the process, not to the request of the announcing thread.
         rebind(nil) { tell(next.change) }
         queue.change { $0.told = next.number }
       }
@@ -159,7 +159,7 @@ final class Announcements: Sendable {
     let found = progress.withLock { progress -> (stopped: Duration, scopes: [ScopeReference])? in
       guard progress.state != .shutdown else { return nil }
       let isSuspended = progress.state == .suspend
-      // Who said that it is suspended says when that is over.
+      // A suspension that the host noted ends only when the host notes it.
       if isSuspended, isNoticed { return nil }
       if !isSuspended, !isNoticed, stop.all == .zero, let last = progress.resumedAt, now - last <= Self.sameResume {
         return nil
@@ -172,7 +172,7 @@ final class Announcements: Sendable {
     }
     guard let found else { return }
     capture(.resumed(stoppedSeconds: found.stopped.inSeconds))
-    // Those that began first, first.
+    // In the order in which the scopes began.
     for reference in found.scopes.reversed() {
       if let receipt = reference.scope?.resume() { count(receipt) }
     }
@@ -198,7 +198,7 @@ final class Announcements: Sendable {
 
   private func tellObservers(_ state: LifeCycle.State) {
     for observer in progress.withLock({ $0.observers }) {
-      // One may have ended since, by what another did.
+      // The observation may have ended in the meantime, through another observer.
       guard progress.withLock({ $0.observers.contains { $0.number == observer.number } }) else { continue }
       observer.body(state)
     }

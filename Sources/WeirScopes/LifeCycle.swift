@@ -1,9 +1,9 @@
-// LifeCycle: what becomes of the process, as events, to those who observe it, and to the scopes that are open.
+// LifeCycle: the life cycle of the process, as events, for observers, and for open scopes.
 
 public import Weir
 
-/// The life of the process: it starts, stands still and goes on, is idle, ends. Each is a ``ProcessEvent``, told to
-/// those who ``observe(_:)``, and taken into account by the open scopes.
+/// The life cycle of the process: it starts, stands still and continues, is idle, and ends. Each state is captured as a
+/// ``ProcessEvent``, passed to observers (``observe(_:)``), and applied to the open scopes.
 ///
 /// ```swift
 /// var configuration = LifeCycle.Configuration()
@@ -12,95 +12,98 @@ public import Weir
 /// let observation = lifeCycle.observe { state in … }
 /// ```
 ///
-/// | state | how it is known | event | open scopes |
+/// | state | noticed by | event | open scopes |
 /// |---|---|---|---|
 /// | `start` | the life cycle is made | `process.started` | |
 /// | `suspend` | `.terminalStop`, or ``note(_:)`` | `process.suspended` | are suspended |
-/// | `resume` | `.continue`, ``note(_:)``, or from the clocks | `process.resumed`, with how long it stood still | are resumed |
+/// | `resume` | `.continue`, ``note(_:)``, or the clocks | `process.resumed`, with `stoppedSeconds` | are resumed |
 /// | `idle` | nothing was captured for a while, or ``note(_:)`` | `process.idle` | |
-/// | `shutdown` | `.terminate`, or ``note(_:)``; nothing comes after it | `process.shutdown` | end, with the interaction `shutdown` |
+/// | `shutdown` | `.terminate`, or ``note(_:)``; the last state | `process.shutdown` | end, with the interaction `shutdown` |
 ///
-/// **Signals belong to the host.** None is taken that is not in ``Configuration/signals``; a host that handles them
-/// itself calls ``note(_:)`` from where it does, not from the handler. Of those that are handed over the handler writes
-/// a note and no more; the life cycle's thread does the rest, and then what would have happened without it: the handler
-/// that was there before is called, that of SIGTERM as ever, for the signal is sent again, others on that thread; or
-/// the process stops, or ends by that signal.
+/// **Signals belong to the host.** Only the signals in ``Configuration/signals`` are handled. A host that handles
+/// signals itself calls ``note(_:)`` from its own code, but not from a signal handler. Our handler only writes a note,
+/// and the life cycle's thread does the rest. Then the thread does what would have happened without it. For SIGTERM,
+/// the signal is sent again, so the previous handler runs as before. For other signals, the previous handler is called
+/// on that thread. Without a handler, the process stops or ends by the signal.
 ///
-/// **From the clocks.** A SIGSTOP, a frozen container or a suspended machine tells nobody. The life cycle's thread
-/// sleeps ``Configuration/pause`` at a time, and a sleep that took more than a second too long was one. What the process
-/// stood still is left out of the time of every open scope, to within a pause, also of one that ends right after. Stops
-/// of less than a second are not noticed. A machine that is too busy to wake a thread for a second looks the same.
+/// **Clocks.** Nobody is notified of a SIGSTOP, a frozen container or a suspended machine. The life cycle's thread
+/// sleeps for ``Configuration/pause`` at a time, and a sleep that takes over a second too long counts as a standstill.
+/// The standstill is excluded from the time of every open scope, to within a pause, also of a scope that ends right
+/// afterwards. Standstills of less than a second are not noticed. A machine that is too busy to wake a thread for a
+/// second looks the same.
 ///
-/// **Order.** On the way down observers are told first, then the scopes, the latest first, then comes the event; on the
-/// way up it is the other way round. So the events nest, and all of those of a suspension are captured before the
-/// process stops. Observers are told one state at a time, on whichever thread notices, and must not block: signals and
-/// other threads that note a state wait for them. What an observer notes itself comes after. The states are the
-/// process's: whoever notes one, its events and observers have nothing of what is bound there.
+/// **Order.** For `suspend` and `shutdown`, observers come first, then the scopes, latest first, then the event. For
+/// `resume`, the order is reversed. The events are therefore nested, and all events of a suspension are captured before
+/// the process stops. Observers get one state at a time, on the thread that notices the state. They must not block:
+/// signals and other threads that note a state wait for them. A state that an observer notes is announced afterwards.
+/// States belong to the process: their events and observers have none of the bindings of the thread that notes them.
 ///
-/// **The end.** Released, it observes nothing more and the earlier handlers are put back. One life cycle looks after the
-/// scopes of one tracker; a program has one. In a child of a fork it does nothing, and its handlers pass signals on.
+/// **End.** A released life cycle observes nothing more, and the previous handlers are restored. A tracker has at most
+/// one life cycle, which looks after the tracker's scopes. A program should have one. In a forked child, a life cycle
+/// does nothing, and its handlers pass signals on.
 ///
-/// **Crash.** What was captured survives. A process that was killed has no `process.shutdown`.
+/// **Crash.** Captured events survive. A process that was killed has no `process.shutdown`.
 ///
-/// **Cost.** A thread that wakes once a second and looks at the clocks and the counters: some microseconds. Captures pay
-/// nothing.
+/// **Cost.** A thread wakes once a second and reads the clocks and the counters, which takes some microseconds.
+/// Captures pay nothing.
 public final class LifeCycle: Sendable {
-  /// What may become of a process.
+  /// A state of the process.
   public enum State: String, Hashable, Sendable, CaseIterable {
-    /// It began.
+    /// The life cycle began.
     case start
-    /// It goes on after it stood still.
+    /// The process continues after a standstill.
     case resume
     /// Nothing was captured for a while.
     case idle
-    /// It is about to stand still, or to be in the background.
+    /// The process is about to stand still, or to move to the background.
     case suspend
-    /// It is about to end.
+    /// The process is about to end.
     case shutdown
   }
 
-  /// A signal that a host may hand over.
+  /// A signal that the host may hand over to the life cycle.
   public enum Signal: Hashable, Sendable, CaseIterable {
-    /// SIGCONT says ``State/resume``.
+    /// SIGCONT notes ``State/resume``.
     case `continue`
-    /// SIGTSTP, as Ctrl-Z sends it, says ``State/suspend``; then the process really stops, and when it goes on
-    /// ``State/resume`` is said.
+    /// SIGTSTP, which Ctrl-Z sends, notes ``State/suspend``. Then the process stops. When it continues,
+    /// ``State/resume`` is noted.
     case terminalStop
-    /// SIGTERM says ``State/shutdown``, and the tracker is drained for ``Configuration/shutdownBudget`` at most; then
-    /// comes what the host had: without a handler the process ends by the signal. A second one is not waited for.
+    /// SIGTERM notes ``State/shutdown``, and drains the tracker for at most ``Configuration/shutdownBudget``. Then the
+    /// host's previous handler runs; without a handler, the process ends by the signal. A second SIGTERM does not wait.
     case terminate
   }
 
-  /// How a life cycle works.
+  /// The options of a life cycle.
   public struct Configuration: Sendable {
-    /// The signals that the host hands over. None.
+    /// The signals that the host hands over. Default none.
     public var signals: Set<Signal> = []
 
-    /// How long the watch sleeps at a time. 1 s; at least 10 ms and at most a day, what is beyond counts as that.
+    /// The time for which the thread sleeps. Default 1 s. Values are limited to the range 10 ms to 1 day.
     public var pause = Duration.seconds(1)
 
-    /// The process is idle when nothing was captured for so long, but by the life cycle itself; nil: it never is. 60 s.
+    /// The time without captures after which the process is idle. The life cycle's own events don't count. `nil`
+    /// disables it. Default 60 s.
     public var idleAfter: Duration? = .seconds(60)
 
-    /// How long the tracker may take to drain when SIGTERM comes. 5 s.
+    /// The maximum time for draining the tracker after SIGTERM. Default 5 s.
     public var shutdownBudget = Duration.seconds(5)
 
-    /// What pauses, idleness, and the scopes that begin from then on go by; nil: the machine's monotonic clock. A
-    /// virtual clock in tests. With a clock that is given no stop is noticed: how long a sleep should take on it nobody
-    /// knows.
+    /// The clock for pauses, idleness, and scopes that begin from now on; `nil` for the machine's monotonic clock (the
+    /// default). Tests use a virtual clock. With a given clock, standstills are not noticed, because the expected
+    /// length of a sleep is unknown.
     public var clock: (any Clock<Duration>)?
 
-    /// Tests only: the machine's clocks, and no sleeps but those that the test makes up.
+    /// For tests: replaces the machine's clocks. The thread then does not sleep; the test simulates sleeps.
     var machineClocks: (@Sendable () -> ResumeWatch.Clocks)?
 
-    /// The defaults.
+    /// Creates a configuration with the default values.
     public init() {}
 
-    /// Of times near the end of what there is no later one can be computed.
+    /// Limited, because times near the maximum can't be added to.
     var wholePause: Duration { min(max(pause, .milliseconds(10)), .seconds(86_400)) }
   }
 
-  /// Told of states until it is released.
+  /// Keeps an observer registered until it is released.
   public final class Observation: Sendable {
     private let watch: ProcessWatch
     private let number: UInt64
@@ -114,7 +117,7 @@ public final class LifeCycle: Sendable {
       end()
     }
 
-    /// Nothing more is told. A state that is being told right now, on another thread, may be told to its end.
+    /// Removes the observer. A call of the observer in progress on another thread may still finish.
     public func end() {
       watch.unobserve(number)
     }
@@ -124,10 +127,11 @@ public final class LifeCycle: Sendable {
 
   var watchForTests: ProcessWatch { watch }
 
-  /// Watches the process from now on, and captures `process.started`.
+  /// Starts watching the process, and captures `process.started`.
   ///
-  /// Throws `invalid` if the tracker has a life cycle, or a signal is another one's; `closed` in a child of a fork, with
-  /// its parent's tracker; `memory` if the system has no more threads or descriptors.
+  /// Throws `invalid` if the tracker already has a life cycle, or another life cycle handles one of the signals. Throws
+  /// `closed` in a forked child with its parent's tracker, and `memory` if the system has no more threads or
+  /// descriptors.
   public init(_ tracker: Tracker, configuration: Configuration = Configuration()) throws(WeirError) {
     watch = try ProcessWatch(tracker, configuration)
     try watch.begin()
@@ -137,22 +141,24 @@ public final class LifeCycle: Sendable {
     watch.end()
   }
 
-  /// The state that was told last.
+  /// The last announced state.
   public var state: State { watch.state }
 
-  /// Says what becomes of the process, for hosts that handle signals themselves, or know better.
+  /// Notes a state of the process, for hosts that handle signals themselves or know the state from elsewhere.
   ///
-  /// When it returns the events are captured, the scopes are taken care of and the observers told; but if an observer
-  /// calls it, that comes when all are told of the state before. Nothing happens if that is no news: `start`, `suspend`
-  /// while suspended, `idle` while idle or suspended, `resume` within a second after one, unless it is suspended, and
-  /// anything after `shutdown`. Waits for observers. Not from a signal handler.
+  /// When this returns, the event is captured, the scopes are changed, and the observers are called. If an observer
+  /// calls this, that happens after all observers have got the current state. Notes that change nothing are ignored:
+  /// `start`, `suspend` while suspended, `idle` while idle or suspended, `resume` within a second of the last one
+  /// unless the process is suspended, and any state after `shutdown`.
+  ///
+  /// Waits for observers. Must not be called from a signal handler.
   public func note(_ state: State) {
     watch.note(state)
   }
 
-  /// Tells `body` of each state from now on, until the observation is released.
+  /// Calls `body` for each state from now on, until the observation is released.
   ///
-  /// Called on whichever thread notices the state; must not block.
+  /// `body` is called on the thread that notices the state, and must not block.
   public func observe(_ body: @escaping @Sendable (State) -> Void) -> Observation {
     Observation(watch, watch.observe(body))
   }

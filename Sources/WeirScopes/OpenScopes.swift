@@ -1,26 +1,27 @@
-// OpenScopes: the scopes of a tracker that are open, and the clock that they go by.
+// OpenScopes: the open scopes of a tracker, and their clock.
 
 import Synchronization
 import Weir
 
-/// How something that must not keep a scope refers to it.
+/// A weak reference to a scope.
 ///
-/// Sendable in truth though the compiler can't see it: it refers to its scope before anybody else has it, and a weak
-/// reference may be read by any threads while its object is released.
+/// Sendable, although the compiler can't see it: the reference is set before it is shared, and threads may read a weak
+/// reference while its object is released.
 final class ScopeReference: @unchecked Sendable {
   private(set) weak var scope: Scope?
 
-  /// To be called once, by the scope's initialiser.
+  /// Sets the scope. Called once, by the scope's initialiser.
   func refer(to scope: Scope) {
     self.scope = scope
   }
 }
 
-/// The time that scopes and a life cycle go by: the machine's monotonic clock, unless the life cycle was given another.
+/// The clock of scopes and of a life cycle: the machine's monotonic clock, unless the life cycle was given another
+/// clock.
 struct ScopeClock: Sendable {
   private let given: (@Sendable () -> Duration)?
 
-  /// The machine's.
+  /// The machine's monotonic clock.
   static let machine = ScopeClock(nil)
 
   init(_ given: (@Sendable () -> Duration)?) {
@@ -31,11 +32,11 @@ struct ScopeClock: Sendable {
 }
 
 extension Tracker {
-  /// The open scopes of the tracker. In a child of a fork, some that nobody else has.
+  /// The open scopes of the tracker. In a forked child, returns an empty object that nobody shares.
   var scopes: OpenScopes { companions.first { OpenScopes() } ?? OpenScopes(isInFork: true) }
 }
 
-/// The scopes of one tracker, and its life cycle. In a child of a fork there are none.
+/// The open scopes of a tracker, and its life cycle. A forked child has none.
 final class OpenScopes: LogCompanion {
   private struct State {
     var scopes: [ObjectIdentifier: (number: UInt64, reference: ScopeReference)] = [:]
@@ -44,17 +45,17 @@ final class OpenScopes: LogCompanion {
   }
 
   private let state = ProcessLock(State())
-  /// In a child of a fork, with its parent's tracker.
+  /// Whether this is a forked child, with its parent's tracker.
   private let isInFork: Bool
-  /// From this time of the monotonic clock on, in nanoseconds, the life cycle should have looked at the clocks again:
-  /// if it did not, the process may have stood still, and nobody has noticed yet.
+  /// The time, in nanoseconds of the monotonic clock, by which the life cycle should have read the clocks again. If the
+  /// life cycle has not done so, the process may have stood still without anybody noticing.
   private let overdue = Atomic<Int64>(.max)
 
   init(isInFork: Bool = false) {
     self.isInFork = isInFork
   }
 
-  /// What scopes go by that begin now.
+  /// The clock for scopes that begin now.
   var clock: ScopeClock {
     let watch = state.withLock { $0.watch } ?? nil
     return watch?.clock ?? .machine
@@ -71,8 +72,7 @@ final class OpenScopes: LogCompanion {
     _ = state.withLock { _ = $0.scopes.removeValue(forKey: identity) }
   }
 
-  /// The scopes that are open, those first that began first. Whoever asks must hold no lock that a scope's release
-  /// takes when he lets go of them.
+  /// The open scopes, oldest first. When releasing them, the caller must hold no lock that a scope's release takes.
   var open: [Scope] {
     let found = state.withLock { Array($0.scopes.values) } ?? []
     return found.sorted { $0.number < $1.number }.compactMap(\.reference.scope)
@@ -82,7 +82,7 @@ final class OpenScopes: LogCompanion {
 
   // MARK: The life cycle
 
-  /// Has a life cycle look after the scopes. False if there is one, nil in a child of a fork.
+  /// Attaches a life cycle. Returns `false` if there already is one, `nil` in a forked child.
   func attach(_ watch: ProcessWatch) -> Bool? {
     guard !isInFork else { return nil }
     return state.withLock { state in
@@ -92,9 +92,9 @@ final class OpenScopes: LogCompanion {
     }
   }
 
-  /// The life cycle is no more.
+  /// Detaches a life cycle that has ended.
   func detach(_ watch: ProcessWatch) {
-    // Let go of out of the lock, for it may be the last reference.
+    // Released outside of the lock, because this may be the last reference.
     _ = state.withLock { state -> ProcessWatch? in
       guard state.watch === watch else { return nil }
       defer { state.watch = nil }
@@ -103,13 +103,13 @@ final class OpenScopes: LogCompanion {
     }
   }
 
-  /// When the life cycle is to have looked again; nil for never.
+  /// Sets the time by which the life cycle should have read the clocks again; `nil` for never.
   func expectLook(by time: Duration?) {
     overdue.store(time.map { Int64(clamping: $0.wholeNanoseconds) } ?? .max, ordering: .releasing)
   }
 
-  /// Has the life cycle look at the clocks, if it should have by now: what the process stood still is left out of all
-  /// open scopes when this returns. Costs a read of the clock.
+  /// Lets the life cycle read the clocks if it should have done so by now. When this returns, a standstill is excluded
+  /// from all open scopes. Costs one read of the clock.
   func lookAtClocks() {
     let time = overdue.load(ordering: .acquiring)
     guard time != .max, ResumeWatch.Clocks.monotonicNow >= .nanoseconds(time) else { return }

@@ -1,5 +1,5 @@
-// ProcessWatch: the thread behind a life cycle. It sleeps, looks at the clocks, and waits for signals; what it finds it
-// has the announcements tell.
+// ProcessWatch: the thread of a life cycle. The thread sleeps, reads the clocks, waits for signals, and passes the
+// result to the announcements.
 
 import Synchronization
 import Weir
@@ -10,19 +10,20 @@ import Weir
   import Musl
 #endif
 
-/// What a ``LifeCycle`` is, apart from its being released: the thread keeps this, and the tracker until the end.
+/// The implementation of a ``LifeCycle``. The thread retains it, and with it the tracker, until the end. The release of
+/// the LifeCycle ends the thread.
 ///
-/// The locks: `stops`, then the tracker's of its open scopes, then a scope's own; none of them while anybody else's code
-/// runs or a reference to a scope is let go.
+/// Lock order: `stops`, then the tracker's lock of its open scopes, then a scope's own lock. No lock is held while
+/// other code runs, or while a reference to a scope is released.
 final class ProcessWatch: Sendable {
   let tracker: Tracker
   let configuration: LifeCycle.Configuration
-  /// What the scopes go by that begin while there is this watch.
+  /// The clock of the scopes that begin while this watch exists.
   let clock: ScopeClock
   private let scopes: OpenScopes
   private let process = getpid()
   private let handover: SignalHandover
-  /// The machine's clocks; nil with a clock that was given.
+  /// The machine's clocks; `nil` with a given clock.
   private let clocks: (@Sendable () -> ResumeWatch.Clocks)?
   private let givenClock: DeliveryClock?
   private let stops: Lock<Stops>
@@ -31,13 +32,13 @@ final class ProcessWatch: Sendable {
   private let isEnded = Atomic<Bool>(false)
   private let sleeper = Lock<Task<Void, Never>?>(nil)
 
-  /// What the clocks told.
+  /// The standstills that the clocks have shown.
   private struct Stops {
     var resume: ResumeWatch
-    /// How long what the thread is doing is to take: a sleep; nothing, while it is awake; nil while it tells others, which
-    /// may take any time, so that nothing can be said.
+    /// The expected duration of the thread's current activity: that of a sleep, zero while the thread is awake, and
+    /// `nil` while it announces, which may take any time.
     var meant: Duration?
-    /// Found, and not announced yet.
+    /// A standstill that was noticed and is not announced yet.
     var found = ResumeWatch.Stop()
   }
 
@@ -65,18 +66,19 @@ final class ProcessWatch: Sendable {
     handover = try SignalHandover(configuration.signals)
   }
 
-  /// Captures `process.started` and starts the thread. Throws if the tracker has another one, or there are no threads.
+  /// Captures `process.started` and starts the thread. Throws if the tracker already has a life cycle, or no thread can
+  /// be started.
   func begin() throws(WeirError) {
     let isAlone = scopes.attach(self)
     guard isAlone == true else {
       end()
       guard isAlone != nil else {
         throw WeirError(
-          .closed, "a forked process has no use for its parent's tracker; open a log of its own there",
+          .closed, "a forked process can't use its parent's tracker; open another log in the forked process",
           path: tracker.directory)
       }
       throw WeirError(
-        .invalid, "the tracker of \(tracker.directory) has a life cycle; release that first, or use it",
+        .invalid, "the tracker of \(tracker.directory) already has a life cycle; use that one, or release it first",
         path: tracker.directory)
     }
     announcements.announce(.start)
@@ -98,7 +100,7 @@ final class ProcessWatch: Sendable {
     }
   }
 
-  /// Nothing is noticed or told any more, and signals are their former owners' again.
+  /// Stops noticing and announcing, and restores the previous signal handlers.
   func end() {
     guard isOfThisProcess, !isEnded.exchange(true, ordering: .sequentiallyConsistent) else { return }
     scopes.detach(self)
@@ -126,7 +128,7 @@ final class ProcessWatch: Sendable {
       beginTelling()
       take(signal)
     }
-    // What came before the handlers were put back is nobody else's to pass on.
+    // Signals that arrived before the handlers were restored must be passed on here.
     while let signal = handover.wait(.zero) { handover.passOn(signal) }
   }
 
@@ -141,28 +143,28 @@ final class ProcessWatch: Sendable {
       note(.resume)
     case .terminate:
       note(.shutdown)
-      // What is not drained stays in the lanes, and is recovered: only the time is at stake.
+      // Events that are not drained stay in the lanes, and the next opening recovers them.
       _ = try? tracker.drain(timeout: configuration.shutdownBudget)
       handover.passOn(signal)
     }
   }
 
-  /// A sleep begins. Tests only call it, and ``wakeUp()``, themselves.
+  /// Begins a sleep. Tests call this and ``wakeUp()`` themselves.
   func fallAsleep() {
     guard let clocks else { return }
-    // What stood still since the thread woke is found here, and told when it wakes again.
+    // A standstill since the thread woke is found here, and announced when the thread wakes again.
     look(awakes: true)
     let pause = configuration.wholePause
     stops.withLock { stops in
       let now = clocks()
-      // What the thread told may have taken any time; but the machine was suspended whenever it was.
+      // An announcement may take any time, but a suspension of the machine can still be measured.
       if let stop = stops.resume.look(now, meant: .seconds(Int64.max)) { stops.found.machine += stop.machine }
       stops.meant = pause
       expectLook(after: pause, now)
     }
   }
 
-  /// The sleep is over: looks at the clocks and the counters, and has others told.
+  /// Ends a sleep: reads the clocks and the counters, and announces the result.
   func wakeUp() {
     guard isOfThisProcess else { return }
     look(awakes: true)
@@ -171,7 +173,7 @@ final class ProcessWatch: Sendable {
     if configuration.machineClocks != nil { fallAsleep() }
   }
 
-  /// The thread has others told from here on.
+  /// Marks the beginning of an announcement.
   private func beginTelling() {
     guard clocks != nil else { return }
     stops.withLock { stops in
@@ -180,8 +182,8 @@ final class ProcessWatch: Sendable {
     }
   }
 
-  /// Looks at the clocks, on behalf of a scope that changes, or of the thread, which `awakes`: if the process stood
-  /// still, that is left out of all open scopes when this returns.
+  /// Reads the clocks, for a scope that changes or for the waking thread (`awakes`). When this returns, a standstill is
+  /// excluded from all open scopes.
   func look(awakes: Bool = false) {
     guard let clocks, isOfThisProcess else { return }
     let changed = stops.withLock { stops -> [Scope] in
@@ -190,7 +192,7 @@ final class ProcessWatch: Sendable {
       let now = clocks()
       let stop = resume.look(now, meant: meant)
       if awakes { stops.meant = .zero }
-      // Of a sleep that goes on the beginning counts.
+      // For a sleep that continues, the time of its beginning is kept.
       if awakes || stop != nil { stops.resume = resume }
       defer { if awakes || stop != nil { expectLook(after: awakes ? .zero : meant, now) } }
       guard let stop else { return [] }
@@ -200,13 +202,14 @@ final class ProcessWatch: Sendable {
       for scope in scopes { scope.leaveOut(stop.process, before: now.monotonic) }
       return scopes
     }
-    // One of them may end here, and look in its turn.
+    // One of these scopes may end here, and read the clocks in turn.
     withExtendedLifetime(changed) {}
   }
 
-  /// Until then nobody else has to look. To be said last: from here on others go on without waiting for the lock.
+  /// Sets the time until which nobody else needs to read the clocks. Called last: from here on, others continue without
+  /// waiting for the lock.
   private func expectLook(after meant: Duration, _ now: ResumeWatch.Clocks) {
-    // With clocks of a test's own always: those of the machine say nothing about them.
+    // A test's clocks must always be read: the machine's clocks don't show their time.
     let latest = configuration.machineClocks == nil ? now.monotonic + meant + ResumeWatch.tolerance : .zero
     scopes.expectLook(by: latest)
   }
@@ -218,8 +221,8 @@ final class ProcessWatch: Sendable {
     }
   }
 
-  /// Whether nothing was captured for long enough, or somebody says that the process is idle; told once until something
-  /// is captured.
+  /// Announces that the process is idle if nothing was captured for long enough, or if the host says so (`isSaid`).
+  /// Announced once, until something is captured again.
   private func lookForIdleness(isSaid: Bool = false) {
     let now = clock.now
     let accepted = tracker.counters.accepted &- announcements.ownEvents
@@ -236,7 +239,7 @@ final class ProcessWatch: Sendable {
     announcements.announce(.idle)
   }
 
-  /// The process goes on: what it stood still was no idleness.
+  /// Announces that the process continues. The standstill does not count as idleness.
   private func resume(_ stop: ResumeWatch.Stop, isNoticed: Bool) {
     let now = clock.now
     idleness.withLock { $0.since = max($0.since, now) }
@@ -246,7 +249,7 @@ final class ProcessWatch: Sendable {
 
   // MARK: For the life cycle
 
-  /// In a child of a fork nobody knows, and whoever asked might wait for a lock that nobody lets go of.
+  /// In a forked child the state is unknown, and reading it might wait for a lock that is never released.
   var state: LifeCycle.State { isOfThisProcess ? announcements.state : .start }
 
   func note(_ state: LifeCycle.State) {

@@ -1,4 +1,4 @@
-// Scope: a piece of work with a beginning and an end, an id of its own, and the time that it took.
+// Scope: a piece of work with a beginning and an end, an id, and a duration.
 
 public import Weir
 
@@ -11,7 +11,7 @@ public import Weir
 /// }
 /// ```
 ///
-/// Where beginning and end lie in different calls:
+/// If the beginning and the end are in different calls:
 ///
 /// ```swift
 /// let match = tracker.beginScope("match")
@@ -22,61 +22,64 @@ public import Weir
 /// ```
 ///
 /// The beginning, each suspension and the end are events: ``ScopeEvent``. A scope is the *view* of the events that are
-/// captured inside of it: ``EventContext/view`` has its ``id``, its ``name`` and its ``parent``. A ``Bindings``
-/// around a scope, or in one, is its parent, or its child, as another scope is.
+/// captured within it: `EventContext.view` has the scope's ``id``, ``name`` and ``parent``. A view of `Bindings`
+/// around a scope is its parent, and one within a scope is its child, like another scope.
 ///
-/// **Time.** ``elapsed`` goes by the monotonic clock, without the time that the scope was suspended, and, with a
-/// ``LifeCycle``, without that in which the process stood still. Without one only explicit suspensions are left out.
+/// **Time.** ``elapsed`` uses the monotonic clock, without the time in which the scope was suspended. With a
+/// ``LifeCycle``, the time in which the process stood still is excluded too. Without one, only explicit suspensions are
+/// excluded.
 ///
-/// **The end** is the first of: ``end(interaction:)``; the shutdown of the life cycle (interaction `shutdown`); the
-/// release of the last reference (interaction `released`). Work that is bound to an ended scope goes on, and its events
-/// carry the id still. A child may outlive its parent. Tasks that were made inside of a scope do not keep it.
+/// **End.** A scope ends with the first of these: ``end(interaction:)``, the shutdown of the life cycle (interaction
+/// `shutdown`), or the release of the last reference (interaction `released`). Work that is bound to an ended scope
+/// continues, and its events still carry the scope's id. A child may outlive its parent. Tasks that are started within
+/// a scope don't retain the scope.
 ///
-/// **Threads.** Every call may be made from any thread or task at any time. In a child of a fork scopes do nothing.
+/// **Threads.** Any thread or task may call any member at any time. In a forked child, scopes do nothing.
 ///
-/// **Crash.** What was captured survives, as every event. A scope that was open when the process died is entered and
-/// never exited: its last event tells how long it was there.
+/// **Crash.** Captured events survive. A scope that was open when the process died is entered and never exited. Its
+/// last event shows how long the scope existed at least.
 ///
-/// **Limits.** A name may be empty. Where name and parent do not fit into what can be bound (4,096 bytes), the view is
-/// left out as that of ``Bindings`` is, and counted in ``Counters/bindingsRefused``: the scope's own events have no
-/// view then, and others have the one around it. Where the name is larger than an event may be, the scope's own events
-/// are dropped as ``DropReason/tooLarge``, and counted.
+/// **Limits.** The name may be empty. If the name and the parent don't fit into the bindings (4,096 bytes), the view is
+/// left out, as with `Bindings`, and counted in `Counters.bindingsRefused`. The scope's own events then have no
+/// view, and other events have the outer view. If the name is larger than an event may be, the scope's own events are
+/// dropped as `DropReason.tooLarge`, and counted.
 ///
-/// **Cost.** Some microseconds from beginning to end, most of them for the random id and for encoding what is bound
-/// once; entering ``run(_:)`` binds that again for 0.1 µs where nothing else was bound meanwhile. A capture inside costs
-/// as much as in any view.
+/// **Cost.** Some microseconds from beginning to end, mostly for the random id and for encoding the bindings once.
+/// ``run(_:)`` binds them again, which takes 0.1 µs if nothing else was bound in the meantime. A capture within the
+/// scope costs the same as in any view.
 public final class Scope: Sendable {
-  /// The unique id: two scopes of one name have two.
+  /// The unique id: two scopes with the same name have different ids.
   public let id: String
 
-  /// What the scope is one of.
+  /// The scope's name.
   public let name: String
 
-  /// The id of the scope or view around it, or nil.
+  /// The id of the enclosing scope or view, or `nil`.
   public let parent: String?
 
-  /// Where its events go. Kept as long as the scope is.
+  /// The tracker of the scope's events. Retained by the scope.
   public let tracker: Tracker
 
-  /// What became of `scope.entered`.
+  /// The receipt of `scope.entered`.
   public var entered: Receipt { entry ?? .dropped(.closed) }
 
-  /// The same; nil until it is entered. Sendable because it is set before anybody else has the scope.
+  /// The receipt of `scope.entered`; `nil` until the scope is entered. Sendable because it is set before the scope is
+  /// shared.
   private nonisolated(unsafe) var entry: Receipt?
 
   private let scopes: OpenScopes
   private let clock: ScopeClock
   private let time: ProcessLock<TimeTracker>
-  /// How what is bound refers to the scope: it must not keep it, nor must its own events.
+  /// The weak reference that bindings and the scope's own events hold.
   let reference: ScopeReference
-  /// What was bound where it began; nil if nothing was.
+  /// The bindings where the scope began; `nil` if nothing was bound.
   private let outer: EncodedScope?
-  /// The same with the scope's view.
+  /// The same bindings with the scope's view.
   private let inner: EncodedScope
-  /// Whether the view is in ``inner``.
+  /// Whether ``inner`` contains the view.
   private let fits: Bool
 
-  /// A scope that is yet to be entered: until then nothing tells of it, and nobody but the caller has it.
+  /// Creates a scope without entering it. Until it is entered, no event tells of it, and only the caller has it.
   package init(_ name: String, parent: String?, _ tracker: Tracker) {
     id = newViewID()
     self.name = name
@@ -88,14 +91,14 @@ public final class Scope: Sendable {
     let bound = EncodedScope.binding(reference, view: view)
     inner = bound ?? EncodedScope.binding(reference, keepsView: false)
     fits = bound != nil
-    // What stood still before is not this scope's: the clocks are looked at before it is there.
+    // A standstill before the beginning must not count for this scope, so the clocks are read first.
     scopes = tracker.scopes
     scopes.lookAtClocks()
     clock = scopes.clock
     time = ProcessLock(TimeTracker(at: clock.now))
   }
 
-  /// Captures `scope.entered`. To be called once, before anybody else has the scope.
+  /// Captures `scope.entered`. Must be called once, before the scope is shared.
   package func enter() {
     entry = capture(.entered(name: name))
     reference.refer(to: self)
@@ -103,43 +106,44 @@ public final class Scope: Sendable {
   }
 
   deinit {
-    // One that another was quicker than was never there.
+    // A scope that another thread's scope replaced was never entered.
     if entry != nil { finish("released") }
   }
 
   // MARK: Time
 
-  /// How long it has been open, without the time that it was suspended; after the end, how long it was.
+  /// The time that the scope has been open, or was open if it has ended, without suspensions.
   public var elapsed: Duration { read { $0.elapsed(at: $1) } ?? .zero }
 
-  /// How long it was suspended, with what the life cycle left out.
+  /// The time that the scope was suspended, including standstills of the process.
   public var suspended: Duration { read { $0.suspended(at: $1) } ?? .zero }
 
-  /// Whether it is suspended now.
+  /// Whether the scope is suspended now.
   public var isSuspended: Bool { time.withLock { $0.isSuspended && !$0.isEnded } ?? false }
 
-  /// Whether it ended.
+  /// Whether the scope has ended.
   public var isEnded: Bool { time.withLock { $0.isEnded } ?? false }
 
-  /// Time stands still until ``resume()``; captures `scope.suspended`. Answers what became of that; nil if there was
-  /// nothing to do, because it is suspended already, or ended.
+  /// Stops the scope's time until ``resume()``, and captures `scope.suspended`. Returns the receipt, or `nil` if the
+  /// scope is already suspended or has ended.
   @discardableResult
   public func suspend() -> Receipt? {
     guard change({ $0.suspend(at: $1) }) else { return nil }
     return capture(.suspended(name: name))
   }
 
-  /// Time goes on; captures `scope.resumed`. Answers what became of that; nil if it was not suspended, or ended.
+  /// Continues the scope's time, and captures `scope.resumed`. Returns the receipt, or `nil` if the scope is not
+  /// suspended or has ended.
   @discardableResult
   public func resume() -> Receipt? {
     guard change({ $0.resume(at: $1) }) else { return nil }
     return capture(.resumed(name: name))
   }
 
-  /// Ends it; captures `scope.exited`. Answers what became of that; nil if it had ended before.
+  /// Ends the scope, and captures `scope.exited`. Returns the receipt, or `nil` if the scope has already ended.
   ///
-  /// `interaction` says what ended it: `back`, `submit`, `timeout`. Work that runs in it goes on, and its events carry
-  /// the scope's id still.
+  /// `interaction` names what ended the scope: `back`, `submit`, `timeout`. Work within the scope continues, and its
+  /// events still carry the scope's id.
   @discardableResult
   public func end(interaction: String = "end") -> Receipt? {
     finish(interaction)
@@ -147,20 +151,20 @@ public final class Scope: Sendable {
 
   // MARK: Work
 
-  /// Binds the scope to everything captured in `body`, on this thread or task and in those that are made there, beside
-  /// the user and the fields that are bound here.
+  /// Binds the scope to everything that is captured in `body`, on this thread or task and on those that inherit its
+  /// bindings. The bound user and fields stay.
   public func run<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
     try bind(binding, body)
   }
 
-  /// The same around asynchronous work, on the caller's actor.
+  /// Binds the scope to everything that is captured in asynchronous work, on the caller's actor.
   public func run<Result, Failure: Error>(
     isolation: isolated (any Actor)? = #isolation, _ body: () async throws(Failure) -> Result
   ) async throws(Failure) -> Result {
     try await bind(binding, isolation, body)
   }
 
-  /// Captures an event inside of the scope, for the user and with the fields that are bound here. Also after the end.
+  /// Captures an event within the scope, with the user and fields that are bound here. Also works after the end.
   @discardableResult
   @inlinable
   public func track<E: Event>(_ event: E) -> Receipt {
@@ -169,20 +173,20 @@ public final class Scope: Sendable {
     return receipt
   }
 
-  /// The innermost scope that is bound to this task, or thread; nil if none is, or it is released.
+  /// The innermost scope that is bound to this task or thread; `nil` if none is bound, or if it is released.
   public static var current: Scope? { (EncodedScope.current?.attachment as? ScopeReference)?.scope }
 
   // MARK: Parts
 
-  /// What is bound here, with this scope's view.
+  /// The current bindings with this scope's view.
   @usableFromInline var binding: EncodedScope {
-    // Nearly always what was bound at the beginning is what is bound now.
+    // The bindings are usually the same as at the beginning.
     if fits, EncodedScope.current === outer { return inner }
     return EncodedScope.binding(reference, view: EventView(id: id, name: name, parent: parent))
       ?? EncodedScope.binding(reference, keepsView: true)
   }
 
-  /// Captures an event of the scope's own: for whom the scope was begun, whichever thread it is.
+  /// Captures one of the scope's own events, with the bindings of the scope's beginning, on whichever thread.
   private func capture(_ event: ScopeEvent) -> Receipt {
     var receipt = Receipt.dropped(.closed)
     bound(to: inner) { receipt = tracker.track(event) }
@@ -195,9 +199,9 @@ public final class Scope: Sendable {
     return time.withLock { body($0, now) }
   }
 
-  /// Changes the time, and answers whether it did. Not in a child of a fork.
+  /// Changes the time. Returns whether the time changed. Does nothing in a forked child.
   private func change(_ body: (inout TimeTracker, Duration) -> Bool) -> Bool {
-    // A stop that nobody has noticed yet counts for the time before the change.
+    // A standstill that is not yet noticed belongs to the time before the change.
     scopes.lookAtClocks()
     let now = clock.now
     return time.withLock { body(&$0, now) } ?? false
@@ -218,23 +222,23 @@ public final class Scope: Sendable {
         name: name, interaction: interaction, seconds: elapsed.inSeconds, suspendedSeconds: suspended.inSeconds))
   }
 
-  /// The process stood still: see ``TimeTracker/leaveOut(_:before:)``.
+  /// Excludes a standstill of the process: see ``TimeTracker/leaveOut(_:before:)``.
   func leaveOut(_ duration: Duration, before end: Duration) {
     _ = time.withLock { $0.leaveOut(duration, before: end) }
   }
 }
 
 extension Tracker {
-  /// Begins a scope, and captures `scope.entered` for it: as the child of the scope or view that is bound here, or of
-  /// the one whose id is given. It is not bound to anything: see ``Scope/run(_:)``.
+  /// Begins a scope, and captures `scope.entered`. Its parent is the given id, or else the scope or view that is bound
+  /// here. The scope is not bound to anything: see `Scope.run(_:)`.
   public func beginScope(_ name: String, parent: String? = nil) -> Scope {
     let scope = Scope(name, parent: parent, self)
     scope.enter()
     return scope
   }
 
-  /// Runs `body` in a scope of its own, which ends with it: with the interaction `end`; `error` if it throws,
-  /// `cancelled` if what it throws is a `CancellationError`; or what ``Scope/end(interaction:)`` said before.
+  /// Runs `body` in a new scope, which ends with it. The interaction is `end`, `error` if `body` throws, `cancelled` if
+  /// it throws a `CancellationError`, or the one given to `Scope.end(interaction:)` before.
   ///
   /// ```swift
   /// try await tracker.withScope("checkout") { scope in
@@ -257,7 +261,7 @@ extension Tracker {
     }
   }
 
-  /// The same around asynchronous work, on the caller's actor.
+  /// Runs asynchronous work in a new scope, on the caller's actor.
   @discardableResult
   public func withScope<Result, Failure: Error>(
     _ name: String, parent: String? = nil, isolation: isolated (any Actor)? = #isolation,
@@ -266,7 +270,7 @@ extension Tracker {
     let scope = beginScope(name, parent: parent)
     do throws(Failure) {
       let result = try await scope.run(isolation: isolation) { () async throws(Failure) in
-        _ = isolation  // or the closure leaves the actor: see bind
+        _ = isolation  // otherwise the closure leaves the actor: see bind
         return try await body(scope)
       }
       scope.end()

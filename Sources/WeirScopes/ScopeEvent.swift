@@ -1,9 +1,9 @@
-// ScopeEvent and ProcessEvent: what scopes and the life cycle of the process capture.
+// ScopeEvent and ProcessEvent: the events of scopes and of the process's life cycle.
 
 public import Weir
 
-/// What happens to a ``Scope``. Each is captured with the scope's view bound, so ``EventContext/view`` has its id and its
-/// parent's, and with the user and the fields that were bound where the scope began.
+/// The events of a ``Scope``. Each is captured with the scope's view, so `EventContext.view` has the scope's id and
+/// its parent's, and with the user and the fields that were bound where the scope began.
 ///
 /// | event | fields |
 /// |---|---|
@@ -14,11 +14,12 @@ public import Weir
 public enum ScopeEvent: Event, Hashable {
   /// A scope began.
   case entered(name: String)
-  /// Its time stands still from here on.
+  /// The scope's time stands still from now on.
   case suspended(name: String)
-  /// Its time goes on.
+  /// The scope's time continues.
   case resumed(name: String)
-  /// It ended: by which interaction, how long it took without the time that it was suspended, and how long that was.
+  /// The scope ended: the interaction that ended it, its duration without suspensions, and the duration of its
+  /// suspensions.
   case exited(name: String, interaction: String, seconds: Double, suspendedSeconds: Double)
 
   public static let eventTypes = [
@@ -74,17 +75,17 @@ public enum ScopeEvent: Event, Hashable {
   }
 }
 
-/// What happens to the process, as its ``LifeCycle`` tells it.
+/// The events of a process's ``LifeCycle``.
 ///
 /// `process.started`, `process.resumed` (with `stoppedSeconds`), `process.idle`, `process.suspended`, `process.shutdown`.
 public enum ProcessEvent: Event, Hashable {
   /// The life cycle was made.
   case started
-  /// The process goes on, after so long.
+  /// The process continues after a standstill of `stoppedSeconds`.
   case resumed(stoppedSeconds: Double)
   /// Nothing was captured for a while.
   case idle
-  /// The process is about to stand still, or to be in the background.
+  /// The process is about to stand still, or to move to the background.
   case suspended
   /// The process is about to end.
   case shutdown

@@ -1,6 +1,6 @@
-// SignalHandover: the signals that the host handed to a life cycle, and the thread's wait for them. The one place in
-// Swift that knows how signals are taken; the handlers themselves are in the core, in C, where what may run between any
-// two instructions can be seen.
+// SignalHandover: the signals that the host handed to a life cycle, and the thread's wait for them. No other Swift code
+// handles signals. The signal handlers are in the core, in C, because code that may run between any two instructions
+// must be visible as such.
 
 import CSignals
 import Weir
@@ -29,13 +29,13 @@ extension LifeCycle.Signal {
   }
 }
 
-/// Signals that are taken, until ``release()``; and something to wait at, for one thread.
+/// Signals that are handled until ``release()``, and a descriptor at which one thread waits for them.
 final class SignalHandover: Sendable {
   private let signals: [LifeCycle.Signal]
   private let waker: Int32
 
-  /// Takes the signals: all of them, or none if it throws. `invalid` if one is taken already, `memory` if there are no
-  /// more descriptors.
+  /// Installs handlers for the signals: for all of them, or for none if this throws. Throws `invalid` if another life
+  /// cycle handles one of them, `memory` if there are no more descriptors.
   init(_ signals: Set<LifeCycle.Signal>) throws(WeirError) {
     waker = weir_wake_open()
     guard waker >= 0 else {
@@ -53,9 +53,9 @@ final class SignalHandover: Sendable {
       weir_wake_close(waker)
       if answer == -EBUSY {
         throw WeirError(
-          .invalid, "\(signal.name) is handed over to another life cycle; release that first, or hand it to one alone")
+          .invalid, "\(signal.name) is handed over to another life cycle; release that one first, or use only one")
       }
-      throw WeirError(.memory, "\(signal.name) could not be taken: no descriptors", systemError: -answer)
+      throw WeirError(.memory, "\(signal.name) could not be handled: no descriptors", systemError: -answer)
     }
     self.signals = taken
   }
@@ -64,28 +64,28 @@ final class SignalHandover: Sendable {
     weir_wake_close(waker)
   }
 
-  /// Whether there is any.
+  /// Whether no signal is handled.
   var isEmpty: Bool { signals.isEmpty }
 
-  /// The earlier handlers are put back. What came before is still to be waited for.
+  /// Restores the previous handlers. Signals that arrived before must still be waited for.
   func release() {
     for signal in signals { weir_signal_release(signal.number) }
   }
 
-  /// Waits for a signal, for so long at most, or until it is woken; nil: for ever.
+  /// Waits for a signal, for at most `time`, or until another thread wakes it; `nil` waits forever.
   func wait(_ time: Duration?) -> LifeCycle.Signal? {
-    // Rounded up, so that a wait does not end before its time is over, only to begin again.
+    // Rounded up, so that a wait does not end just before its time and begin again.
     let milliseconds = time.map { Int32(clamping: ($0.wholeNanoseconds + 999_999) / 1_000_000) } ?? -1
     let number = weir_signal_wait(waker, signals.map(\.number), Int32(signals.count), milliseconds)
     return signals.first { $0.number == number }
   }
 
-  /// Ends a wait. From any thread.
+  /// Ends a wait. Any thread may call this.
   func wake() {
     weir_wake(waker)
   }
 
-  /// What the signal would have done without us: the process may end, or stop for a while.
+  /// Does what the signal would have done without us: the process may end, or stop for a while.
   func passOn(_ signal: LifeCycle.Signal) {
     weir_signal_pass_on(signal.number)
   }

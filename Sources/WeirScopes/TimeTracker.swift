@@ -1,8 +1,8 @@
-// TimeTracker: how long something ran, without the time in which it did not. A pure value: whoever has it has the clock.
+// TimeTracker: measures a duration without suspensions. A pure value: the caller has the clock.
 
 import Weir
 
-/// How long something ran, without the time that it was suspended.
+/// Measures how long something ran, without the time in which it was suspended.
 ///
 /// ```swift
 /// var time = TimeTracker(at: .seconds(10))
@@ -12,29 +12,29 @@ import Weir
 /// time.suspended(at: .seconds(21))   // 8 seconds
 /// ```
 ///
-/// Times are those of one clock, from whatever beginning; a ``Scope`` has one with the monotonic clock. A time before
-/// the last one that the tracker was told counts as that one: no clock makes what elapsed go back.
+/// All times must come from the same clock, with any starting point. A ``Scope`` uses the monotonic clock. A time
+/// before the last one that the tracker was given counts as the last one, so the elapsed time never decreases.
 public struct TimeTracker: Hashable, Sendable {
-  /// What elapsed, and what did not, before ``since``.
+  /// The elapsed and the suspended time before ``since``.
   private var elapsedBefore = Duration.zero
   private var suspendedBefore = Duration.zero
-  /// When the stretch began in which it runs, or is suspended; or when it ended.
+  /// The beginning of the current running or suspended stretch, or the time of the end.
   private var since: Duration
-  /// Of the stretch in which it runs: what is left out.
+  /// The excluded time of the current running stretch.
   private var leftOut = Duration.zero
 
-  /// Whether it is suspended.
+  /// Whether the time is suspended.
   public private(set) var isSuspended = false
 
-  /// Whether it ended: nothing changes from then on.
+  /// Whether the time has ended. Nothing changes after the end.
   public private(set) var isEnded = false
 
-  /// Begins to run.
+  /// Starts to run at `time`.
   public init(at time: Duration) {
     since = time
   }
 
-  /// Time stands still from here on. False if it did already, or has ended.
+  /// Suspends the time. Returns `false` if the time is already suspended or has ended.
   @discardableResult
   public mutating func suspend(at time: Duration) -> Bool {
     guard !isSuspended, !isEnded else { return false }
@@ -43,7 +43,7 @@ public struct TimeTracker: Hashable, Sendable {
     return true
   }
 
-  /// Time goes on. False if it was not suspended, or has ended.
+  /// Continues the time. Returns `false` if the time is not suspended or has ended.
   @discardableResult
   public mutating func resume(at time: Duration) -> Bool {
     guard isSuspended, !isEnded else { return false }
@@ -52,7 +52,7 @@ public struct TimeTracker: Hashable, Sendable {
     return true
   }
 
-  /// Ends. False if it did already.
+  /// Ends the time. Returns `false` if the time has already ended.
   @discardableResult
   public mutating func end(at time: Duration) -> Bool {
     guard !isEnded else { return false }
@@ -61,20 +61,20 @@ public struct TimeTracker: Hashable, Sendable {
     return true
   }
 
-  /// Leaves out a time that ended at `end`, as if it had been suspended then: no more of it than since it began to run,
-  /// for what was before that was never counted. Does nothing while suspended, when no time is counted, and after the
-  /// end.
+  /// Excludes a stretch that ended at `end`, as if the time had been suspended. Excludes at most the time since the
+  /// last start, because earlier time was not counted. Does nothing while suspended, when no time is counted, and after
+  /// the end.
   public mutating func leaveOut(_ duration: Duration, before end: Duration) {
     guard !isSuspended, !isEnded, duration > .zero, end > since else { return }
     leftOut = min(leftOut + duration, end - since)
   }
 
-  /// How long it ran by then.
+  /// Returns the elapsed time at `time`.
   public func elapsed(at time: Duration) -> Duration {
     isSuspended || isEnded ? elapsedBefore : elapsedBefore + max(stretch(to: time) - leftOut, .zero)
   }
 
-  /// How long it was suspended by then, with what was left out.
+  /// Returns the suspended time at `time`, including excluded stretches.
   public func suspended(at time: Duration) -> Duration {
     if isEnded { return suspendedBefore }
     return suspendedBefore + (isSuspended ? stretch(to: time) : min(leftOut, stretch(to: time)))
@@ -82,7 +82,7 @@ public struct TimeTracker: Hashable, Sendable {
 
   private func stretch(to time: Duration) -> Duration { max(time - since, .zero) }
 
-  /// Counts the stretch that ends now.
+  /// Closes the current stretch.
   private mutating func close(at time: Duration) {
     let now = max(time, since)
     (elapsedBefore, suspendedBefore) = (elapsed(at: now), suspended(at: now))

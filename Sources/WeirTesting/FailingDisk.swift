@@ -1,4 +1,4 @@
-// FailingDisk: a disk that fills up or fails under a tracker.
+// FailingDisk: simulates a disk that fills up or fails under a tracker.
 
 import CFailing
 import Weir
@@ -9,7 +9,7 @@ import Weir
   import Musl
 #endif
 
-/// A directory on a disk that fills up or fails when a test says so, without root and without a real disk.
+/// A directory on a simulated disk that fills up or fails when a test says so. Needs no root and no real disk.
 ///
 /// ```swift
 /// @Test(.enabled(if: FailingDisk.isAvailable)) func ordersGoOnWhileTheDiskIsFull() throws {
@@ -22,20 +22,20 @@ import Weir
 ///   #expect(spy.events(of: Checkout.self).count == 1)
 /// }
 /// ```
+/// **Faults.** The library's system calls on files in ``directory`` return the error without being made. Other logs and
+/// files of the process are not affected, so tests may run in parallel. Memory that is already mapped does not fail. As
+/// on a real disk, events for which a segment file has room, some megabytes, are still captured and drained while the
+/// disk is full. Only then are captures refused as `DropReason.storage`.
 ///
-/// **What fails** are the calls of the library on files in ``directory``: they report the error without being made.
-/// Other logs of the process, and its other files, go on as before, so tests may run beside each other. Memory that is
-/// mapped already does not fail: as on a real disk, what a segment file has room for is captured and drained while the
-/// disk is full, some megabytes, and captures are refused as ``DropReason/storage`` only after that.
+/// **Availability.** Only in debug builds of the library, such as those of `swift test` without `-c release`:
+/// production code contains no simulated faults. ``isAvailable`` tells whether faults can be simulated. If not, the
+/// initialiser throws. If an app only needs refusals, use `Tracker.Configuration.byteLimit` with
+/// `Tracker.ByteLimitPolicy.refuse`, which works in every build.
 ///
-/// **Availability.** Only where the library is built for debugging, as it is by `swift test` without `-c release`:
-/// production code has no such fault in it. ``isAvailable`` says so, and making one throws where it is not. For an app
-/// that only wants to see refusals, ``Tracker/Configuration/byteLimit`` with ``Tracker/ByteLimitPolicy/refuse`` gives
-/// them in every build.
-///
-/// Every call may be made from any thread. The disk is mended, and the directory removed, with the last reference.
+/// **Threads.** Any thread may call any member. The release of the last reference mends the disk and removes the
+/// directory.
 public final class FailingDisk: Sendable {
-  /// Kinds of calls.
+  /// Kinds of system calls.
   public struct Calls: OptionSet, Hashable, Sendable {
     public let rawValue: UInt32
 
@@ -45,21 +45,21 @@ public final class FailingDisk: Sendable {
 
     /// Making files and directories.
     public static let create = Calls(rawValue: UInt32(WEIR_FAIL_CREATE))
-    /// Taking blocks of the disk for a file.
+    /// Allocating blocks of the disk for a file.
     public static let grow = Calls(rawValue: UInt32(WEIR_FAIL_GROW))
-    /// Writing into files by a call.
+    /// Writing into files by a system call.
     public static let write = Calls(rawValue: UInt32(WEIR_FAIL_WRITE))
-    /// Waiting for the disk.
+    /// Syncing to disk.
     public static let sync = Calls(rawValue: UInt32(WEIR_FAIL_SYNC))
     /// Renaming and removing files.
     public static let rename = Calls(rawValue: UInt32(WEIR_FAIL_RENAME))
-    /// Reading files by a call.
+    /// Reading files by a system call.
     public static let read = Calls(rawValue: UInt32(WEIR_FAIL_READ))
-    /// All that change files or wait for the disk.
+    /// All calls that change files or sync to disk.
     public static let changes: Calls = [.create, .grow, .write, .sync, .rename]
   }
 
-  /// What a call reports.
+  /// The error that a call returns.
   public enum Fault: Hashable, Sendable {
     /// No space is left: `ENOSPC`.
     case noSpace
@@ -67,7 +67,7 @@ public final class FailingDisk: Sendable {
     case io
     /// The file system has become read-only: `EROFS`.
     case readOnly
-    /// Another number of the system.
+    /// Another errno.
     case systemError(Int32)
 
     var number: Int32 {
@@ -80,10 +80,10 @@ public final class FailingDisk: Sendable {
     }
   }
 
-  /// Whether calls can be made to fail in this build.
+  /// Whether faults can be simulated in this build.
   public static var isAvailable: Bool { weir_fail_available() != 0 }
 
-  /// The directory to open a log in: ``Tracker/init(directory:configuration:)``.
+  /// The directory for a log: see `Tracker.init(directory:configuration:)`.
   public var directory: String { place.path }
 
   let place: MemoryDirectory
@@ -94,10 +94,10 @@ public final class FailingDisk: Sendable {
     var failuresBefore: UInt64 = 0
   }
 
-  /// Makes a directory on a disk that works so far.
+  /// Creates a directory on a disk that works. Throws in release builds.
   public init() throws(TestKitError) {
     guard Self.isAvailable else {
-      throw TestKitError("no disk can be made to fail in a release build: run the tests in a debug build")
+      throw TestKitError("disk faults can't be simulated in a release build; run the tests in a debug build")
     }
     place = try MemoryDirectory(in: MemoryDirectory.disk)
   }
@@ -106,24 +106,24 @@ public final class FailingDisk: Sendable {
     mend()
   }
 
-  /// The disk is full from now on: files that have blocks can be written, none can be made or grow.
+  /// Makes the disk full. Files with allocated blocks can be written; no file can be made or grow.
   public func fill() {
     fail([.create, .grow], with: .noSpace)
   }
 
-  /// From now on, of the calls of these kinds so many pass, and then so many fail; nil for all.
+  /// Makes calls of these kinds fail from now on: `passing` calls pass, then `times` calls fail; `nil` for all.
   ///
-  /// A tracker makes files ready and syncs them in threads of its own, so which of its calls is the n-th may differ
-  /// from run to run. Faults add up until ``mend()``; where two concern a call, one of them is reported. At most 32 are
-  /// in force in a process.
+  /// A tracker prepares and syncs files on its own threads, so the order of its calls may differ between runs. Faults
+  /// are combined until ``mend()``. If two faults match a call, one of them is returned. At most 32 faults can be
+  /// active in a process.
   public func fail(_ calls: Calls, with fault: Fault, after passing: Int = 0, times: Int? = nil) {
     let rule = weir_fail_begin(
       directory, calls.rawValue, UInt64(max(passing, 0)), times.map { UInt64(max($0, 0)) } ?? .max, fault.number)
-    precondition(rule > 0, "no such fault is possible: \(calls), \(fault), or there are 32 already")
+    precondition(rule > 0, "the fault can't be set: \(calls), \(fault), or 32 faults are active already")
     rules.withLock { $0.inForce.append(rule) }
   }
 
-  /// The disk works again.
+  /// Makes the disk work again.
   public func mend() {
     rules.withLock { rules in
       for rule in rules.inForce {
@@ -134,7 +134,7 @@ public final class FailingDisk: Sendable {
     }
   }
 
-  /// How many calls have failed so far: a test that depends on a fault should see that it happened.
+  /// The number of calls that have failed so far. A test that depends on a fault should check that the fault occurred.
   public var failures: UInt64 {
     rules.withLock { rules in rules.inForce.reduce(rules.failuresBefore) { $0 + weir_fail_count($1) } }
   }

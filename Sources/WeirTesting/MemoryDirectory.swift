@@ -1,4 +1,4 @@
-// MemoryDirectory: a directory of a test's own, in memory where the machine has such a place, gone with its owner.
+// MemoryDirectory: a directory for one test, in memory if possible, removed with its owner.
 
 import Weir
 
@@ -13,26 +13,27 @@ import Weir
   import Musl
 #endif
 
-/// A new, empty directory that only this user may enter, removed with the last reference to it.
+/// A new, empty directory that only this user may enter. Removed with the last reference.
 ///
-/// What a test run leaves that was killed is removed by a later one: memory that nobody gives back would be missed.
+/// Directories of test runs that were killed are removed by later runs, because their memory would never be freed
+/// otherwise.
 final class MemoryDirectory: Sendable {
   let path: String
 
-  /// Where directories in memory go on Linux.
+  /// The place for directories in memory on Linux.
   static let memory = "/dev/shm"
 
-  /// Where they go if there is no room, or no such place: the temporary directory, which is a disk as a rule.
+  /// The place for directories if memory has no room or does not exist: the temporary directory, usually on a disk.
   static var disk: String { FileManager.default.temporaryDirectory.path }
 
   private static let prefix = "weir-test-kit-"
 
-  /// Makes a directory in `parent`.
+  /// Creates a directory in `parent`.
   init(in parent: String) throws(TestKitError) {
     _ = Self.leftoversRemoved
     var template = Array("\(parent)/\(Self.prefix)XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else {
-      throw TestKitError("no directory can be made in \(parent): \(String(cString: strerror(errno)))")
+      throw TestKitError("a directory can't be created in \(parent): \(String(cString: strerror(errno)))")
     }
     path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
@@ -41,19 +42,19 @@ final class MemoryDirectory: Sendable {
     remove()
   }
 
-  /// Removes it with all that is in it. A second call does nothing.
+  /// Removes the directory with its contents. A second call does nothing.
   func remove() {
     try? FileManager.default.removeItem(atPath: path)
   }
 
-  /// Done once a process, at the first directory.
+  /// Runs once in a process, for the first directory.
   private static let leftoversRemoved: Void = {
     removeLeftovers(in: memory)
     removeLeftovers(in: disk)
   }()
 
-  /// Removes directories of earlier runs that nobody has a log open in and nothing has happened in for an hour. Another
-  /// process's test may still want to read a log that it closed, though not for so long.
+  /// Removes directories of earlier runs if no process has a log open in them and they were unused for an hour. Another
+  /// process's test may still want to read a log that it closed, though not for that long.
   static func removeLeftovers(in parent: String, olderThan age: TimeInterval = 3600) {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? []
     for name in names where name.hasPrefix(prefix) {
@@ -68,9 +69,9 @@ final class MemoryDirectory: Sendable {
   }
 }
 
-/// Why something of the test kit could not be made.
+/// The error of a part of the test kit that could not be created.
 public struct TestKitError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What is wrong, and what to do.
+  /// The problem, and what to do.
   public let description: String
 
   init(_ description: String) {

@@ -1,9 +1,9 @@
-// ScriptedProvider: a provider that answers as a test says, and remembers what it was asked.
+// ScriptedProvider: a provider that answers by a test's script, and records its calls.
 
 public import Weir
 public import WeirDelivery
 
-/// A provider for tests of delivery: it answers as the test says, and remembers what it was asked.
+/// A provider for tests of delivery. It answers by the test's script, and records its calls.
 ///
 /// ```swift
 /// let provider = ScriptedProvider(answers: [
@@ -16,52 +16,54 @@ public import WeirDelivery
 /// #expect(provider.calls.first == .setup)
 /// ```
 ///
-/// Every call may be made from any thread or task.
+/// **Threads.** Any thread or task may call any member.
 public final class ScriptedProvider: Provider, Sendable {
-  /// How a call of ``deliver(_:)`` is answered.
+  /// The answer to a call of ``deliver(_:)``.
   public indirect enum Answer: Sendable {
     /// All events are accepted.
     case accept
-    /// All events are rejected, for this reason.
+    /// All events are rejected, with this reason.
     case reject(String)
-    /// All events are to be given again.
+    /// All events get a retry.
     case retry(after: Duration?)
-    /// What this says of each event.
+    /// Each event gets the verdict that the closure returns.
     case each(@Sendable (PreparedEvent) -> Verdict)
-    /// Just these verdicts, whatever the number of events. Only ``Verdict/accepted`` ones at an event's place keep it.
+    /// These verdicts are returned, whatever the number of events. An event is recorded as delivered only if the
+    /// verdict in its place is `Verdict.accepted`.
     case verdicts([Verdict])
-    /// The call throws, and nothing is kept: the batch never arrived.
+    /// The call throws, and no event is recorded as delivered: the batch did not arrive.
     case fail(String)
-    /// All events are kept, and the call throws: the batch arrived and the answer got lost.
+    /// The call throws, and all events are recorded as delivered: the batch arrived and the answer was lost.
     case acceptAndFail(String)
-    /// After so long by the provider's clock, the answer inside.
+    /// The inner answer, after this time on the provider's clock.
     case slow(Duration, then: Answer)
     /// No answer until the task is cancelled; then the call throws.
     case hang
-    /// No answer until ``ScriptedProvider/release()``, whether the task is cancelled or not; then the answer inside.
+    /// No answer until ``ScriptedProvider/release()``, even if the task is cancelled; then the inner answer.
     case stubborn(then: Answer)
-    /// The call throws ``BatchRefused`` if one of the events is as this says, and otherwise all are accepted.
+    /// The call throws `BatchRefused` if the closure returns `true` for one of the events. Otherwise all events are
+    /// accepted.
     case refuseBatch(String, with: @Sendable (PreparedEvent) -> Bool)
-    /// The call throws ``DeliveryStopped``.
+    /// The call throws `DeliveryStopped`.
     case stop(String)
   }
 
-  /// A call that was made.
+  /// A recorded call.
   public enum Call: Hashable, Sendable {
     case setup
     case associate(EventUser)
     case disassociate
-    /// With the events' ids, in the order given.
+    /// The ids of the events, in the given order.
     case deliver([EventID])
     case shutdown
   }
 
-  /// What a call throws if the script says so.
+  /// The error of a call that the script lets fail.
   public struct Failure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// As the script has it.
+    /// The text of the script.
     public let description: String
 
-    /// A failure.
+    /// Creates a failure.
     public init(_ description: String) {
       self.description = description
     }
@@ -86,8 +88,8 @@ public final class ScriptedProvider: Provider, Sendable {
   private let clock: any Clock<Duration>
   private let state: Lock<State>
 
-  /// A provider that gives `answers`, one a call of ``deliver(_:)``, and after them `finally` for ever. The first calls
-  /// of ``setup()`` fail as `setupFailures` has it.
+  /// Creates a provider that gives one of `answers` for each call of ``deliver(_:)``, and then always `finally`. The
+  /// first calls of ``setup()`` fail with `setupFailures`.
   public init(
     name: String = "scripted", answers: [Answer] = [], finally: Answer = .accept, setupFailures: [String] = [],
     clock: any Clock<Duration> = ContinuousClock()
@@ -98,25 +100,26 @@ public final class ScriptedProvider: Provider, Sendable {
     state = Lock(State(answers: answers, setupFailures: setupFailures))
   }
 
-  /// Adds answers to the end of the script.
+  /// Appends answers to the script.
   public func then(_ answers: Answer...) {
     state.withLock { $0.answers += answers }
   }
 
-  /// The calls so far, in the order in which they were made.
+  /// The calls so far, in order.
   public var calls: [Call] { state.withLock { $0.calls } }
 
-  /// The events that this provider has kept, in order, as often as it did: those that it answered ``Verdict/accepted``
-  /// for, and those whose answer was lost.
+  /// The delivered events, in order, including repetitions: those with the verdict `Verdict.accepted`, and those
+  /// whose answer was lost.
   public var delivered: [PreparedEvent] { state.withLock { $0.delivered } }
 
-  /// How many calls of ``deliver(_:)`` came while another had not returned. A dispatcher never makes one.
+  /// The number of calls of ``deliver(_:)`` that began before another had returned. A dispatcher never makes such a
+  /// call.
   public var overlaps: Int { state.withLock { $0.overlaps } }
 
-  /// How many calls wait, as the script has it: for the time of ``Answer/slow(_:then:)``, or for ever.
+  /// The number of calls that wait because of the script: for the time of ``Answer/slow(_:then:)``, or forever.
   public var waiting: Int { state.withLock { $0.waiting } }
 
-  /// Answers that no call has used yet.
+  /// The number of answers that are not used yet.
   public var unusedAnswers: Int { state.withLock { $0.answers.count } }
 }
 
@@ -174,12 +177,12 @@ extension ScriptedProvider {
       return keep(events, events.map { _ in .accepted })
     case .stop(let reason): throw DeliveryStopped(reason)
     case .hang:
-      // Sleeping ends by cancellation alone: nobody waits for the centuries.
+      // The sleep ends only by cancellation.
       while true { try await whileWaiting { try await Task.sleep(for: .seconds(3600)) } }
     }
   }
 
-  /// Lets the calls answered ``Answer/stubborn(then:)`` go on, those of now and those to come.
+  /// Releases the calls answered with ``Answer/stubborn(then:)``, current and future ones.
   public func release() {
     let waiting = state.withLock { state in
       state.isReleased = true
@@ -205,7 +208,7 @@ extension ScriptedProvider {
     try await body()
   }
 
-  /// Keeps the events that are accepted; answers the verdicts.
+  /// Records the accepted events, and returns the verdicts.
   private func keep(_ events: [PreparedEvent], _ verdicts: [Verdict]) -> [Verdict] {
     let accepted = zip(events, verdicts).filter { $0.1 == .accepted }.map(\.0)
     state.withLock { $0.delivered += accepted }

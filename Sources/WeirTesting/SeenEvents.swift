@@ -1,20 +1,20 @@
-// SeenEvents: what a spy has read of its log so far.
+// SeenEvents: the events that a spy has read from its log so far.
 
 import Weir
 
-/// The events of a spy's log, kept in memory as they are read, each once.
+/// The events of a spy's log, each read once and kept in memory.
 final class SeenEvents: Sendable {
   struct State {
-    /// Reads on where it stopped; nil once the log's files are gone.
+    /// Continues where it stopped; `nil` once the log's files are removed.
     var reader: EventReader?
     var events: [StoredEvent] = []
     var notices: [StoredEvent] = []
     var failures: [SpyTracker.Failure] = []
-    /// What the counters said when the spy was told to forget.
+    /// The counters when the spy was last reset.
     var acceptedBefore: UInt64
     var droppedBefore: [DropReason: UInt64]
 
-    /// Notes a failure, once however often it is met.
+    /// Notes a failure once, however often it occurs.
     mutating func note(_ failure: SpyTracker.Failure) {
       if !failures.contains(failure) { failures.append(failure) }
     }
@@ -27,7 +27,7 @@ final class SeenEvents: Sendable {
       droppedBefore = counters.dropped
     }
 
-    /// Reads all events below `end`. A busy log grows meanwhile, and might otherwise never be read to its end.
+    /// Reads all events below `end`. Reading stops there, because the end of a busy log might never be reached.
     mutating func read(upTo end: Offset) {
       do {
         while let reader, let event = try reader.next() {
@@ -53,14 +53,14 @@ final class SeenEvents: Sendable {
 
   /// Calls `body` with everything that was captured before the call.
   ///
-  /// `body` runs under the lock, so it must not come back here, nor run code of the test's.
+  /// `body` runs with the lock held, so it must not call this again, or run code of the test.
   func look<Result>(_ tracker: Tracker, _ body: (inout State) -> Result) -> Result where Result: Sendable {
     var failure: SpyTracker.Failure?
     var end = Offset.max
     do throws(WeirError) {
       end = try tracker.drain(timeout: .seconds(10))
     } catch {
-      // A closed log has drained all that it could.
+      // A closed log has drained all events that it could.
       if error.code != .closed {
         failure = SpyTracker.Failure(event: nil, message: "not all events are in the log: \(error)")
       }

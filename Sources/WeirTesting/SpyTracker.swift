@@ -1,11 +1,11 @@
-// SpyTracker: a tracker for tests, whose events can be asked for at once and by type.
+// SpyTracker: a tracker for tests, whose events can be read at once and by type.
 
 public import Weir
 public import WeirContracts
 public import WeirDelivery
 
-/// A tracker for tests: what is captured with ``tracker`` can be asked for at once, typed, in order, and is gone with
-/// the spy.
+/// A tracker for tests. Events captured with ``tracker`` can be read at once, by type and in order, and are removed
+/// with the spy.
 ///
 /// ```swift
 /// @Test func buyingCompletesTheCheckout() throws {
@@ -19,20 +19,20 @@ public import WeirDelivery
 /// }
 /// ```
 ///
-/// In XCTest it is the same: `XCTAssertEqual(spy.events(of: Checkout.self), [.started(cart: 7), …])`.
+/// In XCTest, use it the same way: `XCTAssertEqual(spy.events(of: Checkout.self), [.started(cart: 7), …])`.
 ///
-/// There is a real ``Tracker`` inside, with a real log in a directory in memory (`/dev/shm`; the temporary directory
-/// where that is missing or full). So the code under test is what runs in production: events are encoded, checked
-/// against their declarations, refused for the same reasons, and read back from files. Each spy has a directory of its
-/// own, so tests may run beside each other. Making one takes a few milliseconds and some 5 MB of memory.
+/// A spy has a real `Tracker`, with a real log in a directory in memory (`/dev/shm`, or the temporary directory if
+/// that is missing or full). The code under test therefore runs as in production: events are encoded, compared with
+/// their declarations, refused for the same reasons, and read back from files. Each spy has its own directory, so tests
+/// may run in parallel. Creating a spy takes a few milliseconds and some 5 MB of memory.
 ///
-/// **Whatever asks for events waits** until all that was captured before the call is there. Nothing needs a delay. For
-/// events that another task has yet to capture there is ``wait(for:of:upTo:)``.
+/// **Waiting.** Reading events waits until everything captured before the call is readable, so tests need no delays.
+/// For events that another task will capture, use ``wait(for:of:upTo:)``.
 ///
-/// **Threads.** Every call may be made from any thread.
+/// **Threads.** Any thread may call any member.
 ///
-/// **The end.** The tracker is closed and its directory removed with the last reference to the spy, or by ``close()``.
-/// Code that still has the tracker then gets receipts that say ``DropReason/closed``.
+/// **End.** ``close()``, or the release of the last reference, closes the tracker and removes its directory. Code that
+/// still has the tracker then gets receipts with `DropReason.closed`.
 public final class SpyTracker: Sendable {
   /// The tracker for the code under test.
   public let tracker: Tracker
@@ -41,11 +41,11 @@ public final class SpyTracker: Sendable {
   private let seen: SeenEvents
   private let contract: CompiledContract?
 
-  /// Opens a log in memory. With a contract, ``violations`` tells what is against it.
+  /// Opens a log in memory. With a contract, ``violations`` lists the violations of the events.
   ///
-  /// Captures wait where a lane is full, so that a test never misses an event for lack of time; a configuration that
-  /// `change` edits may say otherwise. Throws a ``WeirError`` if the configuration is refused, a ``ContractError`` if
-  /// the contract makes no sense, and a ``TestKitError`` if no directory can be made.
+  /// Captures wait while a lane is full, so that a test misses no event for lack of time, unless `change` sets another
+  /// policy. Throws a `WeirError` if the configuration is refused, a `ContractError` if the contract is invalid,
+  /// and a ``TestKitError`` if no directory can be created.
   public convenience init(
     contract: Contract? = nil, configure change: (inout Tracker.Configuration) -> Void = { _ in }
   ) throws {
@@ -54,13 +54,13 @@ public final class SpyTracker: Sendable {
       try self.init(in: MemoryDirectory(in: MemoryDirectory.memory), contract, change)
     } catch {
       if (error as? WeirError)?.code == .invalid { throw error }
-      // Containers often have 64 MB of such memory, or none at all.
+      // Containers often have only 64 MB of such memory, or none.
       try self.init(in: MemoryDirectory(in: MemoryDirectory.disk), contract, change)
     }
   }
 
-  /// Opens a log on a disk that a test lets fail. Captures do not wait there: where a lane is full because the disk is,
-  /// they are refused.
+  /// Opens a log on a disk that a test lets fail. Captures don't wait there: they are refused if a lane is full because
+  /// the disk is full.
   public convenience init(
     on disk: FailingDisk, configure change: (inout Tracker.Configuration) -> Void = { _ in }
   ) throws(WeirError) {
@@ -89,7 +89,7 @@ public final class SpyTracker: Sendable {
     var configuration = Tracker.Configuration()
     configuration.logger = nil
     configuration.laneCount = 6
-    // The smallest that takes the largest event.
+    // The minimum for the largest event.
     configuration.laneBytes = 128 << 10
     configuration.segmentBytes = 1 << 20
     configuration.whenFull = .block
@@ -97,9 +97,9 @@ public final class SpyTracker: Sendable {
     return try Tracker(directory: directory, configuration: configuration)
   }
 
-  /// Closes the tracker and removes its directory. What was captured can still be asked for.
+  /// Closes the tracker and removes its directory. Captured events can still be read.
   public func close() {
-    // Everything is read before the files go; what could not be drained is in `failures`.
+    // All events are read before the files are removed. Events that could not be drained are reported in `failures`.
     seen.look(tracker) { _ in }
     try? tracker.close()
     seen.look(tracker) { $0.reader = nil }
@@ -110,15 +110,15 @@ public final class SpyTracker: Sendable {
 // MARK: Events
 
 extension SpyTracker {
-  /// The events of type `E`, in the order of the log: that in which each thread captured them.
+  /// The events of type `E`, in the log's order, which is the order of capture for each thread.
   ///
-  /// Those of other types, and cases that `E` does not know, are left out. One of `E`'s that can't be read is left out
-  /// too, and is in ``failures``.
+  /// Events of other types, and cases that `E` does not know, are left out. An event of type `E` that can't be read is
+  /// left out and reported in ``failures``.
   public func events<E: Event>(of type: E.Type = E.self) -> [E] {
     recorded(of: type).map(\.event)
   }
 
-  /// The same, each with what the log knows about it: offset, id, time, user, view and other context.
+  /// The events of type `E`, each with its offset, id, time, user, view and other context.
   public func recorded<E: Event>(of type: E.Type = E.self) -> [Recorded<E>] {
     var found: [Recorded<E>] = []
     for stored in all {
@@ -131,13 +131,13 @@ extension SpyTracker {
     return found
   }
 
-  /// The last event of type `E`; nil if there is none.
+  /// The last event of type `E`; `nil` if there is none.
   public func last<E: Event>(of type: E.Type = E.self) -> E? {
     events(of: type).last
   }
 
-  /// All events, whatever their type, as they are in the log. Users' comings and goings are among them, as
-  /// `weir.associated` and `weir.disassociated`; what the log notes about itself is in ``notices``.
+  /// All events of any type, as stored in the log. Includes changes of the default user, as `weir.associated` and
+  /// `weir.disassociated`. The log's own notices are in ``notices``.
   public var all: [StoredEvent] {
     seen.look(tracker) { $0.events }
   }
@@ -147,22 +147,22 @@ extension SpyTracker {
     all.map(\.name)
   }
 
-  /// What the log notes about itself: `weir.gap` where captures were refused, `weir.hole` where events are lost.
+  /// The log's own notices: `weir.gap` for refused captures, `weir.hole` for lost events.
   public var notices: [StoredEvent] {
     seen.look(tracker) { $0.notices }
   }
 
-  /// What is against the contract that the spy was made with, event by event; empty without one. Values are the true
-  /// ones, those of sensitive fields too.
+  /// The violations of the spy's contract, event by event; empty without a contract. Values are not redacted, not even
+  /// those of sensitive fields.
   ///
-  /// Checked here and now, on the calling thread: no `Inspector` is needed.
+  /// Checked during the call, on the calling thread. No `Inspector` is needed.
   public var violations: [Violation] {
     guard let contract else { return [] }
     return all.flatMap { contract.check($0).violations }
   }
 
-  /// The events as a provider with this mapper and these options gets them: with derived fields and defaults, flagged,
-  /// redacted, mapped; without those that the mapper withholds.
+  /// Returns the events as a provider with this mapper and these options gets them: with derived fields and defaults,
+  /// flagged, redacted and mapped, and without the events that the mapper withholds.
   public func prepared(
     by mapper: EventMapper = EventMapper(), options: DeliveryOptions = DeliveryOptions()
   ) -> [PreparedEvent] {
@@ -170,12 +170,12 @@ extension SpyTracker {
     return all.compactMap { preparation.prepare($0) }
   }
 
-  /// How many events were accepted.
+  /// The number of accepted events.
   public var accepted: UInt64 {
     seen.look(tracker) { tracker.counters.accepted - $0.acceptedBefore }
   }
 
-  /// How many events were refused, for each reason that occurred.
+  /// The number of refused events, by reason. Reasons that did not occur are absent.
   public var dropped: [DropReason: UInt64] {
     seen.look(tracker) { seen in
       var counts = tracker.counters.dropped
@@ -186,20 +186,20 @@ extension SpyTracker {
     }
   }
 
-  /// What went wrong while the events were read: an event that its type can't read, a log that can't grow. A test that
-  /// expects none of it says `#expect(spy.failures.isEmpty)`.
+  /// The failures of reading the events: an event that its type can't read, or a log that can't grow. A test that
+  /// expects no failure checks `#expect(spy.failures.isEmpty)`.
   public var failures: [Failure] {
     seen.look(tracker) { $0.failures }
   }
 
-  /// Forgets everything that was captured, refused or went wrong before the call.
+  /// Forgets all events, refusals and failures before the call.
   public func reset() {
     seen.look(tracker) { $0.forget(tracker.counters) }
   }
 
-  /// Waits until there are at least `count` events of type `E`, for code that captures in tasks of its own; answers all
-  /// of them. After the time given, or if the task is cancelled, those that there are, so that the test's own
-  /// expectation tells what is missing.
+  /// Waits until there are at least `count` events of type `E`, for code that captures in other tasks. Returns all
+  /// events of the type. After the timeout, or if the task is cancelled, returns the events so far, so that the test's
+  /// own expectation shows what is missing.
   @discardableResult
   public func wait<E: Event>(
     for count: Int, of type: E.Type = E.self, upTo timeout: Duration = .seconds(5)
@@ -214,12 +214,12 @@ extension SpyTracker {
     }
   }
 
-  /// Something that went wrong while a spy read its events.
+  /// A failure of a spy to read its events.
   public struct Failure: Hashable, Sendable, CustomStringConvertible {
-    /// The event; nil if it is about the log.
+    /// The event; `nil` if the failure is about the log.
     public let event: StoredEvent?
 
-    /// What is wrong.
+    /// The problem.
     public let message: String
 
     public var description: String { message }

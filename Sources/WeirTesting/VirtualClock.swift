@@ -14,20 +14,20 @@ import Weir
 /// #expect(clock.next == VirtualClock.Instant(.seconds(1 + 2)))
 /// ```
 ///
-/// **Order.** Those who sleep are woken in the order of their deadlines, and those with one deadline in the order in
-/// which they went to sleep; each sees as ``now`` its own deadline or later. Waking is all that the clock does: when a
-/// task that was woken runs is up to the runtime. So a test waits until the task sleeps again, with
-/// ``sleepers(atLeast:)``, or for what it does.
+/// **Order.** Sleeping tasks are woken in the order of their deadlines, and tasks with the same deadline in the order
+/// in which they began to sleep. Each sees its own deadline, or a later time, as ``now``. The clock only wakes tasks;
+/// when they run is up to the runtime. A test therefore waits until the task sleeps again, with ``sleepers(atLeast:)``,
+/// or for the task's effect.
 ///
-/// **Threads.** Every call may be made from any thread or task. A task that is cancelled stops sleeping at once, with a
+/// **Threads.** Any thread or task may call any member. A cancelled task stops sleeping at once, with a
 /// `CancellationError`.
 public final class VirtualClock: Clock, Sendable {
-  /// A moment of a virtual clock: the time since its beginning. Those of different clocks have nothing in common.
+  /// A time on a virtual clock, counted from the clock's start. Times of different clocks can't be compared.
   public struct Instant: InstantProtocol, CustomStringConvertible {
-    /// The time since the clock's beginning.
+    /// The time since the clock's start.
     public var sinceStart: Duration
 
-    /// The moment so long after the clock's beginning.
+    /// Creates the time `sinceStart` after the clock's start.
     public init(_ sinceStart: Duration = .zero) {
       self.sinceStart = sinceStart
     }
@@ -53,7 +53,7 @@ public final class VirtualClock: Clock, Sendable {
     let continuation: CheckedContinuation<Void, any Error>
   }
 
-  /// A task in ``VirtualClock/sleepers(atLeast:)``.
+  /// A task that waits in ``VirtualClock/sleepers(atLeast:)``.
   private struct Watcher {
     let count: Int
     let number: UInt64
@@ -62,14 +62,14 @@ public final class VirtualClock: Clock, Sendable {
 
   private struct State {
     var now: Instant
-    /// In the order of waking.
+    /// In the order of their deadlines.
     var sleepers: [Sleeper] = []
     var watchers: [Watcher] = []
-    /// Numbers of tasks that were cancelled before they slept or watched.
+    /// The numbers of tasks that were cancelled before they slept or watched.
     var cancelled: Set<UInt64> = []
     var lastNumber: UInt64 = 0
 
-    /// Those whose number of sleepers is reached, who are not kept any longer.
+    /// Removes and returns the watchers whose number of sleepers is reached.
     mutating func contentWatchers() -> [Watcher] {
       let content = watchers.filter { $0.count <= sleepers.count }
       watchers.removeAll { $0.count <= sleepers.count }
@@ -79,39 +79,39 @@ public final class VirtualClock: Clock, Sendable {
 
   private let state: Lock<State>
 
-  /// A clock that stands at `start`.
+  /// Creates a clock that stands at `start`.
   public init(at start: Instant = Instant()) {
     state = Lock(State(now: start))
   }
 
-  /// Where the clock stands.
+  /// The current time of the clock.
   public var now: Instant { state.withLock { $0.now } }
 
-  /// There is no shorter step than one of `Duration`, an attosecond.
+  /// The smallest step of `Duration`, an attosecond.
   public var minimumResolution: Duration { Duration(secondsComponent: 0, attosecondsComponent: 1) }
 
-  /// How many tasks sleep.
+  /// The number of sleeping tasks.
   public var sleepers: Int { state.withLock { $0.sleepers.count } }
 
-  /// The deadline that comes next; nil if nobody sleeps.
+  /// The next deadline; `nil` if no task sleeps.
   public var next: Instant? { state.withLock { $0.sleepers.first?.deadline } }
 }
 
 // MARK: Moving
 
 extension VirtualClock {
-  /// Moves the clock on and wakes those whose time has come. What is negative moves nothing: a clock never goes back.
+  /// Moves the clock forward, and wakes the tasks whose deadline is reached. A negative duration does nothing.
   public func advance(by duration: Duration) {
     advance(to: now.advanced(by: duration))
   }
 
-  /// The same, to a moment.
+  /// Moves the clock to a time, and wakes the tasks whose deadline is reached. An earlier time does nothing.
   public func advance(to moment: Instant) {
-    // One at a time, so that each finds the clock at its deadline, or later if others move the clock too.
+    // One at a time, so that each task sees the clock at its deadline, or later if other threads move the clock too.
     while let sleeper = nextSleeper(before: moment) { sleeper.continuation.resume() }
   }
 
-  /// Moves the clock to the next deadline, and wakes those who sleep until then. False if nobody sleeps.
+  /// Moves the clock to the next deadline, and wakes the tasks with that deadline. Returns `false` if no task sleeps.
   @discardableResult
   public func advanceToNext() -> Bool {
     guard let next else { return false }
@@ -119,8 +119,9 @@ extension VirtualClock {
     return true
   }
 
-  /// The sleeper to wake next, with the clock moved to its deadline; nil if none is due by `moment`. Then the clock is
-  /// moved there, at once: whoever goes to sleep after that finds it there, and nobody sleeps past his deadline.
+  /// Moves the clock to the next deadline and returns that sleeper. If no deadline is due by `moment`, moves the clock
+  /// to `moment` in the same step and returns `nil`. A task that begins to sleep afterwards sees the new time, so no
+  /// task sleeps beyond its deadline.
   private func nextSleeper(before moment: Instant) -> Sleeper? {
     state.withLock { state in
       guard let first = state.sleepers.first, first.deadline <= moment else {
@@ -136,8 +137,8 @@ extension VirtualClock {
 // MARK: Sleeping
 
 extension VirtualClock {
-  /// Sleeps until the clock is moved to `deadline` or beyond; returns at once if it is there. Of `tolerance` no use is
-  /// made. Throws a `CancellationError` if the task is cancelled.
+  /// Sleeps until the clock is moved to `deadline` or beyond. Returns at once if the clock is already there.
+  /// `tolerance` is ignored. Throws a `CancellationError` if the task is cancelled.
   public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
     try Task.checkCancellation()
     let number = takeNumber()
@@ -151,8 +152,8 @@ extension VirtualClock {
     }
   }
 
-  /// Returns once at least so many tasks sleep, which is when the code under test has come to where it waits; or when
-  /// the task is cancelled.
+  /// Returns once at least `count` tasks sleep, which means that the code under test is waiting. Also returns if the
+  /// task is cancelled.
   public func sleepers(atLeast count: Int) async {
     let number = takeNumber()
     defer { forget(number) }
@@ -207,7 +208,7 @@ extension VirtualClock {
   private func wakeCancelled(_ number: UInt64) {
     let sleeper: Sleeper? = state.withLock { state in
       guard let index = state.sleepers.firstIndex(where: { $0.number == number }) else {
-        // Not asleep yet; if it was woken just now, `forget` clears this up.
+        // The task does not sleep yet. If it has just been woken, `forget` removes the number.
         state.cancelled.insert(number)
         return nil
       }
@@ -216,7 +217,7 @@ extension VirtualClock {
     sleeper?.continuation.resume(throwing: CancellationError())
   }
 
-  /// Nothing is kept about a task that neither sleeps nor watches.
+  /// Removes what is known about a task that neither sleeps nor watches.
   private func forget(_ number: UInt64) {
     state.withLock { _ = $0.cancelled.remove(number) }
   }

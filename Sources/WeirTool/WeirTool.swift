@@ -1,101 +1,104 @@
 // WeirTool.swift: the command `weir`: its subcommands, and how it ends. Every error is one line on standard error that
 // says what is wrong, where, and what to do; the exit code tells scripts what kind of end it was.
 
-import ArgumentParser
-import Foundation
-import Glibc
-import Weir
+#if Tool
+  import ArgumentParser
+  import Foundation
+  import Glibc
+  import Weir
 
-struct RootCommand: ParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "weir",
-    abstract: "Record events so that no kill loses them, and read them back.",
-    discussion: """
-      A log is a directory. One process at a time records into it; any number read \
-      it, while it is written or after the writer has died, without changing it.
+  struct RootCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "weir",
+      abstract: "Record events so that no kill loses them, and read them back.",
+      discussion: """
+        A log is a directory. One process at a time records into it; any number read \
+        it, while it is written or after the writer has died, without changing it.
 
-      Examples:
-        weir demo                                     see it work, in under a minute
-        weir record events access.log --format clf    record a web server's log
-        tail -F app.log | weir record events          record lines as they come
-        weir cat events --limit 10                    print ten events as JSON
-        weir cat events --follow                      print events as they come
-        weir export events --format csv               a table for a spreadsheet
-        weir verify events && weir stat events        check every byte, and sum up
-        weir schema events                            what types of events there are
-        weir contract check events shop.json          hold them against a contract
-        weir deliver events --to http://localhost:8080   deliver them, once for all
-        weir journey events 4711                      the way of one event
-        weir collect collected --port 4100            take events as vendors do
+        Examples:
+          weir demo                                     see it work, in under a minute
+          weir record events access.log --format clf    record a web server's log
+          tail -F app.log | weir record events          record lines as they come
+          weir cat events --limit 10                    print ten events as JSON
+          weir cat events --follow                      print events as they come
+          weir export events --format csv               a table for a spreadsheet
+          weir verify events && weir stat events        check every byte, and sum up
+          weir schema events                            what types of events there are
+          weir contract check events shop.json          hold them against a contract
+          weir deliver events --to http://localhost:8080   deliver them, once for all
+          weir journey events 4711                      the way of one event
+          weir collect collected --port 4100            take events as vendors do
 
-      Exit codes:
-        0    done; or whoever read standard output had enough (cat)
-        1    damage found: a part of the log can't be read (verify, cat, export,
-             schema, contract check, dead-letters, batch); or events were damaged or
-             removed before they were delivered (deliver, redrive, record --to); or
-             events are against the contract (contract check); or what differs
-             breaks something (schema diff, contract diff)
-        2    can't run: bad arguments, no such log, no permission, locked
-        3    the disk is full: what the log holds is kept
-        4    events of the input were refused, being too large (record), or a
-             provider rejected events (deliver, redrive, record --to)
-        5    events are still to be delivered (deliver, redrive, record --to)
-        6    a provider takes nothing before somebody mends a key, an address or
-             the like (deliver, redrive, record --to)
-        130  ended by SIGINT; the log was closed in order
-        143  ended by SIGTERM; the log was closed in order
-        141  nobody takes the acknowledgements; the log was closed in order (record)
-      """,
-    version: "0.1.0",
-    subcommands: [
-      RecordCommand.self, CatCommand.self, ExportCommand.self, VerifyCommand.self, RecoverCommand.self,
-      StatCommand.self, SchemaCommand.self, ContractCommand.self, DeliverCommand.self, RedriveCommand.self,
-      DeadLettersCommand.self, JourneyCommand.self, CollectCommand.self, BatchCommand.self, DemoCommand.self,
-    ])
+        Exit codes:
+          0    done; or whoever read standard output had enough (cat)
+          1    damage found: a part of the log can't be read (verify, cat, export,
+               schema, contract check, dead-letters, batch); or events were damaged or
+               removed before they were delivered (deliver, redrive, record --to); or
+               events are against the contract (contract check); or what differs
+               breaks something (schema diff, contract diff)
+          2    can't run: bad arguments, no such log, no permission, locked
+          3    the disk is full: what the log holds is kept
+          4    events of the input were refused, being too large (record), or a
+               provider rejected events (deliver, redrive, record --to)
+          5    events are still to be delivered (deliver, redrive, record --to)
+          6    a provider takes nothing before somebody mends a key, an address or
+               the like (deliver, redrive, record --to)
+          130  ended by SIGINT; the log was closed in order
+          143  ended by SIGTERM; the log was closed in order
+          141  nobody takes the acknowledgements; the log was closed in order (record)
+        """,
+      version: "0.1.0",
+      subcommands: [
+        RecordCommand.self, CatCommand.self, ExportCommand.self, VerifyCommand.self, RecoverCommand.self,
+        StatCommand.self, SchemaCommand.self, ContractCommand.self, DeliverCommand.self, RedriveCommand.self,
+        DeadLettersCommand.self, JourneyCommand.self, CollectCommand.self, BatchCommand.self, DemoCommand.self,
+      ])
 
-  static func main() {
-    // A pipe that is closed by its reader shall be an error of the write, not the end of the process: a log is open.
-    // The same for a file that reaches its size limit (ulimit -f).
-    signal(SIGPIPE, SIG_IGN)
-    signal(SIGXFSZ, SIG_IGN)
-    do {
-      var command = try parseAsRoot()
-      try command.run()
-    } catch {
-      end(with: error)
+    static func main() {
+      // A pipe that is closed by its reader shall be an error of the write, not the end of the process: a log is open.
+      // The same for a file that reaches its size limit (ulimit -f).
+      signal(SIGPIPE, SIG_IGN)
+      signal(SIGXFSZ, SIG_IGN)
+      do {
+        var command = try parseAsRoot()
+        try command.run()
+      } catch {
+        end(with: error)
+      }
+    }
+
+    /// Prints the error, if it is one, and exits with its code.
+    private static func end(with error: any Error) -> Never {
+      switch error {
+      case let error as ToolError:
+        if !error.message.isEmpty { writeDiagnostic(error.message) }
+        Foundation.exit(error.code.rawValue)
+      case let error as WeirError:
+        writeDiagnostic(error.message)
+        Foundation.exit(error.exitCode.rawValue)
+      case let code as ExitCode:
+        Foundation.exit(code.rawValue)
+      default:
+        endParsing(with: error)
+      }
+    }
+
+    /// Help and version are errors to ArgumentParser, and so are bad arguments, with a usage text of several lines.
+    private static func endParsing(with error: any Error) -> Never {
+      if exitCode(for: error).isSuccess {
+        try? writeAll(Array((fullMessage(for: error) + "\n").utf8), to: STDOUT_FILENO)
+        Foundation.exit(0)
+      }
+      let lines = message(for: error).split(separator: "\n", omittingEmptySubsequences: true)
+      let text = lines.map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: " ")
+      writeDiagnostic(
+        "\(text.hasSuffix(".") ? String(text.dropLast()) : text); see weir --help, or weir COMMAND --help")
+      Foundation.exit(ExitCode.cannotRun.rawValue)
     }
   }
 
-  /// Prints the error, if it is one, and exits with its code.
-  private static func end(with error: any Error) -> Never {
-    switch error {
-    case let error as ToolError:
-      if !error.message.isEmpty { writeDiagnostic(error.message) }
-      Foundation.exit(error.code.rawValue)
-    case let error as WeirError:
-      writeDiagnostic(error.message)
-      Foundation.exit(error.exitCode.rawValue)
-    case let code as ExitCode:
-      Foundation.exit(code.rawValue)
-    default:
-      endParsing(with: error)
-    }
+  /// Runs the tool with the arguments of the process, and ends it.
+  package func runTool() {
+    RootCommand.main()
   }
-
-  /// Help and version are errors to ArgumentParser, and so are bad arguments, with a usage text of several lines.
-  private static func endParsing(with error: any Error) -> Never {
-    if exitCode(for: error).isSuccess {
-      try? writeAll(Array((fullMessage(for: error) + "\n").utf8), to: STDOUT_FILENO)
-      Foundation.exit(0)
-    }
-    let lines = message(for: error).split(separator: "\n", omittingEmptySubsequences: true)
-    let text = lines.map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: " ")
-    writeDiagnostic("\(text.hasSuffix(".") ? String(text.dropLast()) : text); see weir --help, or weir COMMAND --help")
-    Foundation.exit(ExitCode.cannotRun.rawValue)
-  }
-}
-
-/// Runs the tool with the arguments of the process, and ends it.
-package func runTool() {
-  RootCommand.main()
-}
+#endif

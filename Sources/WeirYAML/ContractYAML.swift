@@ -1,7 +1,7 @@
-// Contracts from YAML files.
+// ContractYAML: contracts from YAML files.
 //
-// Yams parses; what it gives becomes the tree that JSON contracts are read from too. Plain values are read as JSON has
-// them (YAML 1.2's core, but for its forms of numbers): NO and on are texts, and so is 010.
+// Yams parses the text, and its result becomes the tree from which JSON contracts are read too. Plain values are
+// interpreted as in JSON (YAML 1.2's core schema, except for its forms of numbers): NO and on are texts, and so is 010.
 
 #if YAML
   public import WeirContracts
@@ -9,11 +9,11 @@
   import Yams
 
   extension Contract {
-    /// The largest text that ``init(yaml:)`` reads: the parser takes some hundred bytes for each value, whatever there
-    /// are, before anything can be counted.
+    /// The maximum size of a text that ``init(yaml:)`` reads, in bytes. Before values can be counted, the parser takes
+    /// some hundred bytes of memory for each.
     public static let maximumYAMLBytes = 1 << 20
 
-    /// Reads a contract from YAML. The form is that of JSON contracts: the Contracts guide says what stands in it.
+    /// Reads a contract from YAML. The format is that of JSON contracts: see the Contracts guide.
     ///
     /// ```yaml
     /// contract: shop
@@ -24,8 +24,8 @@
     ///       order: {type: integer, mandatory: true, min: 1}
     /// ```
     ///
-    /// Throws everything that is wrong with it, each with its line, as `init(json:)` does. Aliases (`*name`) and tags
-    /// (`!name`) are refused, and so is a text of more than 1 MiB, or nested more than 64 deep.
+    /// Throws all problems at once, each with its line, like `init(json:)`. Aliases (`*name`) and tags (`!name`) are
+    /// refused, and so is a text of more than 1 MiB, or with values nested more than 64 deep.
     public init(yaml: String) throws(ContractError) {
       do {
         try self.init(ContractYAML.read(yaml))
@@ -41,7 +41,7 @@
 
   /// Reads one YAML document into a tree.
   struct ContractYAML {
-    /// Stands for the asterisks of the text while it is parsed.
+    /// The character that replaces the asterisks of the text during parsing.
     private let asterisk: Unicode.Scalar
     private var nodes = 0
 
@@ -49,17 +49,17 @@
       guard text.utf8.count <= Contract.maximumYAMLBytes else {
         throw ContractSyntaxError(line: 1, message: "the file is larger than \(Contract.maximumYAMLBytes >> 20) MiB")
       }
-      // Aliases multiply: a few lines of them stand for more values than there is memory, and Yams follows them where
-      // it compares keys, before it gives anything back. So the parser must see none. An alias begins with an asterisk;
-      // with another character in its place it is a plain text that begins with that character, and is found as such.
-      // Everywhere else the character comes back as an asterisk.
+      // Aliases multiply: a few lines of them stand for more values than memory can hold. Yams follows aliases when
+      // it compares keys, before it returns anything, so the parser must not see any. An alias begins with an asterisk.
+      // With another character in its place, an alias is a plain text that begins with that character, and is
+      // recognised by it. Everywhere else, the character is converted back to an asterisk.
       let taken = privateUse(in: text)
       guard let asterisk = marks.lazy.filter({ !taken.contains($0) }).compactMap(Unicode.Scalar.init).first else {
         throw ContractSyntaxError(line: 1, message: "the file holds too many characters of private use")
       }
       var reader = ContractYAML(asterisk: asterisk)
       do {
-        // A byte order mark, which some editors put first, says nothing of UTF-8; the parser stumbles over it.
+        // Some editors write a byte order mark first, which has no meaning in UTF-8. The parser would refuse it.
         let hasOrderMark = text.unicodeScalars.first == "\u{FEFF}"
         let content = hasOrderMark ? String(text.unicodeScalars.dropFirst()) : text
         let parser = try Parser(yaml: reader.replaced(content, "*", by: asterisk), encoding: .utf8)
@@ -72,11 +72,12 @@
       }
     }
 
-    /// Characters that may stand for asterisks.
+    /// The characters that may replace asterisks.
     private static let marks: ClosedRange<UInt32> = 0xE000...0xF8FF
 
-    /// Those of them that the text gives, as they are or as `\uE000` or `\U0000E000`: what it gives may not become an
-    /// asterisk. Not every backslash begins an escape, so these may be more than there are.
+    /// Returns the replacement characters that occur in the text, as they are or as `\uE000` or `\U0000E000`, so that
+    /// they are not converted to asterisks. Not every backslash begins an escape, so the result may contain more than
+    /// those.
     private static func privateUse(in text: String) -> Set<UInt32> {
       var found: Set<UInt32> = []
       var rest = text.unicodeScalars[...]
@@ -128,8 +129,8 @@
       }
     }
 
-    /// A key is a text, whatever it looks like. Yams has compared the keys by now, and for that resolved their tags:
-    /// those of YAML itself say nothing any more.
+    /// Returns a key, which is a text, whatever it looks like. Yams has already compared the keys, and resolved their
+    /// tags for that, so YAML's own tags have no meaning here.
     private func key(_ scalar: Node.Scalar, _ line: Int) throws(ContractSyntaxError) -> String {
       if isAlias(scalar) { throw aliasRefused(line) }
       if !scalar.tag.description.hasPrefix("tag:yaml.org,2002:") { try refuseTag(scalar.tag, line) }
@@ -158,7 +159,7 @@
       }
     }
 
-    /// The number, if the text is one as JSON writes it.
+    /// Returns the number if the text is a number in JSON's notation.
     private func number(_ text: String, _ line: Int) throws(ContractSyntaxError) -> FieldValue? {
       var rest = text.utf8[...]
       func digits(_ rest: inout Substring.UTF8View) -> Int {
@@ -184,7 +185,7 @@
       }
       guard rest.isEmpty else { return nil }
       guard let number = FieldValue(number: text, isWhole: isWhole) else {
-        throw ContractSyntaxError(line: line, message: "the number \(text.prefix(40)) is more than a field can hold")
+        throw ContractSyntaxError(line: line, message: "the number \(text.prefix(40)) is out of range for a field")
       }
       return number
     }
@@ -193,13 +194,13 @@
       let name = tag.description
       let plain = [Tag.Name.implicit, .seq, .map, .nonSpecific].map(\.rawValue)
       guard plain.contains(name) else {
-        throw ContractSyntaxError(line: line, message: "the tag \(name.prefix(80)) is not supported; leave it out")
+        throw ContractSyntaxError(line: line, message: "the tag \(name.prefix(80)) is not supported; remove it")
       }
     }
 
     private func aliasRefused(_ line: Int) -> ContractSyntaxError {
       ContractSyntaxError(
-        line: line, message: "an alias; write out what it stands for, or put a text that begins with * in quotes")
+        line: line, message: "an alias is not supported; repeat the value, or put a text that begins with * in quotes")
     }
 
     private func syntaxError(_ error: YamlError) -> ContractSyntaxError {
@@ -210,7 +211,7 @@
       case .duplicatedKeysInMapping(let keys, let context):
         let names = keys.map { replaced($0, asterisk, by: "*") }.joined(separator: ", ")
         return ContractSyntaxError(
-          line: context.mark.line, message: "the keys \(names.prefix(200)) are there twice; make one of them both")
+          line: context.mark.line, message: "repeated keys: \(names.prefix(200)); merge the values")
       case .reader(let problem, _, _, _):
         return ContractSyntaxError(line: 1, message: "this is no YAML: \(problem)")
       default:

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What a package that depends on Weir fetches and builds: without traits swift-argument-parser and swift-log alone, with
-# a trait what that one needs.
+# What a package that depends on Weir fetches and builds: without traits swift-log alone, with a trait what that one
+# needs.
 #
 # Works on a copy of the tree, as somebody else would have it: without build folders and pins, under another folder
 # name. The consumers without traits and of services are built and run; that of the macro only fetches, for
@@ -25,7 +25,8 @@ fetched() {
 }
 
 # Packages of traits: what is not asked for must not be there.
-optional='async-http-client hummingbird swift-metrics swift-nio swift-service-lifecycle swift-syntax yams'
+optional='async-http-client hummingbird swift-argument-parser swift-metrics swift-nio swift-service-lifecycle
+  swift-syntax yams'
 
 # $1: the consumer, then the packages of $optional that it should have.
 expect_fetched() {
@@ -62,8 +63,15 @@ for consumer in Plain WithMacro WithHTTP WithServices; do cp -r "$root/Tests/Con
 
 build_and_run Plain
 expect_fetched Plain
-[ "$(fetched "$scratch/Plain")" = 'swift-argument-parser swift-log ' ] || fail "Plain: $(fetched "$scratch/Plain")"
-echo 'ok: a consumer without traits fetches swift-argument-parser and swift-log, nothing else'
+[ "$(fetched "$scratch/Plain")" = 'swift-log ' ] || fail "Plain: $(fetched "$scratch/Plain")"
+echo 'ok: a consumer without traits fetches swift-log, nothing else'
+
+# A checkout is built with all products, the executable among them, which says what builds the tool.
+$SWIFT build -j "$JOBS" --package-path "$scratch/library" --product weir >"$scratch/log" 2>&1 ||
+  { cat "$scratch/log"; fail 'the package does not build without traits'; }
+if "$scratch/library/.build/debug/weir" >"$scratch/log" 2>&1; then fail 'weir without the tool ends with 0'; fi
+grep -q -e '--traits Tool' "$scratch/log" || { cat "$scratch/log"; fail 'weir names no trait'; }
+echo 'ok: without the trait Tool weir is built, and says which trait builds the tool'
 
 resolve WithMacro
 expect_fetched WithMacro swift-syntax

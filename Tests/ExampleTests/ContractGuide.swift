@@ -58,16 +58,16 @@ import WeirContracts
       _ = try contradictory.compiled()
     } catch {
       print(error)
-      // checkout.completed: currency: the default "GBP" is against one of "EUR", "USD"
-      // checkout.completed: order: a pattern goes with the type string
+      // checkout.completed: currency: the default "GBP" violates one of "EUR", "USD"
+      // checkout.completed: order: a pattern requires the type string
     }
     // end
     #expect {
       try contradictory.compiled()
     } throws: {
       "\($0)" == """
-        checkout.completed: currency: the default "GBP" is against one of "EUR", "USD"
-        checkout.completed: order: a pattern goes with the type string
+        checkout.completed: currency: the default "GBP" violates one of "EUR", "USD"
+        checkout.completed: order: a pattern requires the type string
         """
     }
   }

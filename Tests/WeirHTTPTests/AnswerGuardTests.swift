@@ -47,7 +47,7 @@
       defer { server.stop() }
       let provider = try HTTPProvider(endpoint: server.url, configuration: .patient)
       let failure = await thrown { try await provider.deliver(events) } as? HTTPFailure
-      #expect(failure?.reason == "\(server.url)/events: an answer with the status 99, which means nothing here")
+      #expect(failure?.reason == "\(server.url)/events: an answer with the unexpected status 99")
       await provider.shutdown()
     }
 

@@ -39,7 +39,7 @@
     func `an event above its limit is unfit`(_ most: Int, _ isFit: Bool) {
       let cut = cut(2, HTTPLimits(eventBytes: most))
       #expect(cut.requests == (isFit ? [[0, 1]] : []))
-      #expect(cut.unfit[0] == (isFit ? nil : "the event takes 32 bytes, and 31 are the most that the endpoint takes"))
+      #expect(cut.unfit[0] == (isFit ? nil : "the event takes 32 bytes; the endpoint's limit is 31"))
     }
 
     @Test func `an event that no request holds is unfit`() {

@@ -1,7 +1,7 @@
-// Definition of event types in the log, before their first event.
+// Definition of event types in the log, before the first event of each type.
 
 extension Tracker {
-  /// Defines a type's events. Answers whether they are defined; if not, the reason is noted.
+  /// Defines a type's events. Returns whether the events are defined; if not, notes the reason.
   func define<E: Event>(_ type: E.Type) -> Bool {
     let identity = ObjectIdentifier(type)
     guard refusals.withLock({ $0.undefinable.contains(identity) }) == false else { return false }
@@ -17,7 +17,8 @@ extension Tracker {
     }
   }
 
-  /// Defines an event that was found in a value of type `E`, to be looked up by `key`. Its number, or nil.
+  /// Defines an event that was found in a value of type `E`, under `key`. Returns the event's number, or `nil` on
+  /// failure.
   func define<E: Event>(_ type: E.Type, _ event: EventType, key: String) -> UInt32? {
     do throws(WeirError) {
       try check([event], of: type)
@@ -28,10 +29,10 @@ extension Tracker {
     }
   }
 
-  /// The declarations without the wire ids that other types have, which is noted.
+  /// Returns the declarations without the wire ids that other types own, and notes the collisions.
   private func grant<E: Event>(_ types: [EventType], to type: E.Type) -> [EventType] {
     let identity = ObjectIdentifier(type)
-    // With its module: types that collide may well have one simple name.
+    // The name includes the module: types that collide may have the same simple name.
     let name = String(reflecting: type)
     guard let (granted, problems) = refusals.withLock({ $0.claims.grant(types, to: identity, name) }) else {
       return types
@@ -42,19 +43,18 @@ extension Tracker {
     return granted
   }
 
-  /// Finds what the core can't know to be wrong.
+  /// Checks what the core can't check.
   private func check<E: Event>(_ types: [EventType], of type: E.Type) throws(WeirError) {
     func fail(_ message: String) -> WeirError {
       WeirError(.invalid, "events of \(type) are dropped: \(message)", path: directory)
     }
     if types.isEmpty { throw fail("eventTypes is empty; declare the events that encode(into:) writes") }
     for event in types where event.name.hasPrefix(EventType.reservedPrefix) {
-      throw fail("\(event.name) is the log's own kind of name; choose one that does not begin with weir.")
+      throw fail("\(event.name) starts with weir., which is reserved for the log; choose another name")
     }
   }
 
-  /// Notes a definition that failed. That of a closed log is no fault of the type: captures answer `closed` by
-  /// themselves.
+  /// Notes a failed definition. A closed log is not the type's fault: captures return `closed` by themselves.
   private func refuse(_ type: ObjectIdentifier, _ error: WeirError, forGood: Bool = true) {
     guard error.code != .closed else { return }
     if forGood { _ = refusals.withLock { $0.undefinable.insert(type).inserted } }

@@ -1,11 +1,11 @@
-// LogCompanion: what works beside a tracker's log, in modules above this one, and must know of the log's end.
+// LogCompanion: a part of a higher module that works on a tracker's log and must know when the log ends.
 
-/// Something that uses the open log of a tracker without keeping the tracker.
+/// An object that uses a tracker's open log without retaining the tracker.
 package protocol LogCompanion: AnyObject, Sendable {
-  /// The tracker was closed: nothing more comes into the log. May wait for what is still to be done with the log.
+  /// The tracker was closed: the log gets no further events. May wait for remaining work on the log.
   func logDidClose()
 
-  /// The tracker frees its log. From the return of this call on the companion must not touch the log.
+  /// The tracker is about to free its log. Once this call returns, the companion must not touch the log.
   func logWillBeFreed()
 }
 
@@ -13,16 +13,16 @@ extension LogCompanion {
   package func logDidClose() {}
 }
 
-/// The companions of one tracker, kept until the tracker ends. In a child of a fork there are none.
+/// The companions of one tracker, retained until the tracker ends. A forked child has no companions.
 package final class LogCompanions: Sendable {
   private let companions = ProcessLock<[any LogCompanion]>([])
 
-  /// The companion of this type; nil if there is none.
+  /// Returns the companion of this type, or `nil`.
   package func first<Companion: LogCompanion>(_ type: Companion.Type) -> Companion? {
     companions.withLock { find(type, $0) } ?? nil
   }
 
-  /// The companion of this type, which is made if there is none; nil in a child of a fork.
+  /// Returns the companion of this type, after making one if there is none. Returns `nil` in a forked child.
   package func first<Companion: LogCompanion>(orAdd make: () -> Companion) -> Companion? {
     companions.withLock { companions in
       if let companion = find(Companion.self, companions) { return companion }
@@ -32,7 +32,7 @@ package final class LogCompanions: Sendable {
     }
   }
 
-  /// Adds a companion. False if there is one of its type already, nil in a child of a fork.
+  /// Adds a companion. Returns `false` if there is already a companion of this type, `nil` in a forked child.
   package func add<Companion: LogCompanion>(_ companion: Companion) -> Bool? {
     companions.withLock { companions in
       guard find(Companion.self, companions) == nil else { return false }
@@ -41,7 +41,7 @@ package final class LogCompanions: Sendable {
     }
   }
 
-  /// Takes a companion out.
+  /// Removes a companion.
   package func remove(_ companion: any LogCompanion) {
     _ = companions.withLock { $0.removeAll { $0 === companion } }
   }
@@ -56,7 +56,7 @@ package final class LogCompanions: Sendable {
 
   private var all: [any LogCompanion] { companions.withLock { $0 } ?? [] }
 
-  /// By identity of the type, for a cast would take as long as many captures.
+  /// Compares the types' identities: a cast would take as long as many captures.
   private func find<Companion: LogCompanion>(
     _ type: Companion.Type, _ companions: [any LogCompanion]
   ) -> Companion? {

@@ -1,16 +1,17 @@
-// Receipt, BulkReceipt and DropReason: what a capture answers.
+// Receipt, BulkReceipt and DropReason: what a capture returns.
 
-/// What became of an event that was given to ``Tracker/track(_:)``.
+/// The result of ``Tracker/track(_:)``.
 public enum Receipt: Hashable, Sendable {
-  /// The event is captured. It survives the death of the process from here on, unless it was told to make room: under
-  /// ``Tracker/OverflowPolicy/dropOldest`` a later event of its lane may overwrite it before it is in the log.
+  /// The event is captured. From here on the event survives the death of the process. The one exception is
+  /// ``Tracker/OverflowPolicy/dropOldest``, under which a later event of the same lane may overwrite the event before
+  /// it reaches the log.
   case accepted(EventID)
 
-  /// The event is not captured. The refusal is counted in the log, and becomes a `weir.gap` event; after
-  /// the log was closed, and in a forked process, there is only the count in memory.
+  /// The event is not captured. The refusal is counted in the log and becomes a `weir.gap` event. After the log was
+  /// closed, and in a forked process, the refusal is counted in memory only.
   case dropped(DropReason)
 
-  /// The event's identity, if it was accepted.
+  /// The event's id, or `nil` if the event was dropped.
   public var id: EventID? {
     guard case .accepted(let id) = self else { return nil }
     return id
@@ -22,22 +23,22 @@ public enum Receipt: Hashable, Sendable {
     return true
   }
 
-  /// The receipt for an answer of the core other than accepted.
+  /// The receipt for a drop code of the core.
   @usableFromInline
   static func refused(_ code: Int32) -> Receipt {
     .dropped(DropReason(code: code))
   }
 }
 
-/// What became of the events that were given to ``Tracker/track(contentsOf:)``.
+/// The result of ``Tracker/track(contentsOf:)``.
 public struct BulkReceipt: Hashable, Sendable {
-  /// How many were accepted.
+  /// The number of accepted events.
   public var accepted = 0
 
-  /// How many were dropped, for each reason that occurred.
+  /// The number of dropped events, by reason. Reasons that did not occur are absent.
   public var dropped: [DropReason: Int] = [:]
 
-  /// Counts so many events; none unless told.
+  /// Creates a receipt with the given counts, by default none.
   public init(accepted: Int = 0, dropped: [DropReason: Int] = [:]) {
     self.accepted = accepted
     self.dropped = dropped
@@ -53,39 +54,39 @@ public struct BulkReceipt: Hashable, Sendable {
   }
 }
 
-/// Why an event was not captured, or is lost. The numbers are those in the log.
+/// Why an event was not captured, or was lost after its capture. The raw values are the numbers stored in the log.
 public enum DropReason: Int32, CaseIterable, Hashable, Sendable {
-  /// The thread's lane was full, for as long as the overflow policy said to wait.
+  /// The thread's lane was full, and stayed full for as long as the overflow policy allows a capture to wait.
   case full = 1
-  /// All lanes were taken, the spare ones too.
+  /// All lanes were taken, including the spare lanes.
   case noLane = 2
   /// The event is larger than ``Tracker/Configuration/maximumEventBytes``.
   case tooLarge = 3
   /// The tracker is closed.
   case closed = 4
-  /// This process is a fork of the one that opened the log.
+  /// This process was forked from the process that opened the log.
   case detached = 5
-  /// The lane is full and the log can't grow: the disk is full, or reports errors, or
+  /// The lane is full and the log can't grow: the disk is full or reports errors, or
   /// ``Tracker/Configuration/byteLimit`` is reached.
   case storage = 6
-  /// The event does not agree with its declaration, or the declaration could not be made. See
-  /// ``Tracker/lastDefinitionError``.
+  /// The event does not match its declaration, or the declaration was refused. See ``Tracker/lastDefinitionError``.
   case invalid = 7
-  /// No receipt says this: the event was accepted, and a later one overwrote it before it was in the log, by the
-  /// policy ``Tracker/OverflowPolicy/dropOldest``. In the statistics of a log.
+  /// A later event overwrote the accepted event before it reached the log, by ``Tracker/OverflowPolicy/dropOldest``.
+  /// Only in the statistics of a log, never in a receipt.
   case overwritten = 8
-  /// No receipt says this: the event was in the log, and ``Tracker/Configuration/retention`` removed it before it was
-  /// delivered. In the statistics of a log.
+  /// ``Tracker/Configuration/retention`` removed the event from the log before the event was delivered. Only in the
+  /// statistics of a log, never in a receipt.
   case expired = 9
-  /// The same, removed to make room at ``Tracker/Configuration/byteLimit``.
+  /// The event was removed before it was delivered, to make room at ``Tracker/Configuration/byteLimit``. Only in the
+  /// statistics of a log, never in a receipt.
   case displaced = 10
-  /// Left out on purpose, by ``Tracker/Configuration/sampling``.
+  /// ``Tracker/Configuration/sampling`` left the event out.
   case sampled = 11
 
-  /// The reason for a number of the core.
+  /// The reason for a drop code of the core.
   @usableFromInline
   init(code: Int32) {
-    // All of the core's reasons are listed, which a test holds against it; a refusal must never trap.
+    // A test compares the cases with the core's codes. An unknown code must not trap in a capture.
     self = DropReason(rawValue: code) ?? .invalid
   }
 }

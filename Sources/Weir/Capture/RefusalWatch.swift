@@ -1,32 +1,33 @@
-// RefusalWatch: says in the program's log that captures are refused, while it happens and not at every one.
+// RefusalWatch: warns in the program's log that captures are refused, at a limited rate.
 
 import Logging
 
-/// What is to be said about refused captures, and when. A pure value.
+/// Decides what to report about refused captures, and when. A pure value.
 struct RefusalReport: Sendable {
-  /// One reason, and how many captures were refused for it.
+  /// One reason, and the number of captures refused for that reason.
   struct Line: Hashable, Sendable {
     var reason: DropReason
-    /// Since it was last told of.
+    /// Refusals since the last report of this reason.
     var count: UInt64
-    /// Since the log was opened.
+    /// Refusals since the log was opened.
     var total: UInt64
   }
 
-  /// At most so often one reason is told of.
+  /// The minimum time between two reports of one reason.
   static let interval = Duration.seconds(10)
 
-  /// The total that was told of, and when.
+  /// The reported total of each reason, and the time of the report.
   private var told: [DropReason: (total: UInt64, time: Duration)] = [:]
 
-  /// What is to be said now: of each reason that occurred anew, if it was not told of in the last interval. `dropped`
-  /// are the counts since the opening. After the last look nothing more is said, so that one keeps nothing back.
+  /// Returns the lines to report now: one for each reason that occurred again and was not reported within the last
+  /// interval. `dropped` holds the counts since the opening. The last look reports every reason, because no look
+  /// follows.
   mutating func look(_ dropped: [DropReason: UInt64], at now: Duration, isLast: Bool = false) -> [Line] {
     var lines: [Line] = []
     for reason in DropReason.tellable {
       let total = dropped[reason] ?? 0
       let last = told[reason]
-      // Less than before: the counts are just being taken out of a log that closes.
+      // A lower total: the counts are being taken out of a log that is closing.
       guard total > last?.total ?? 0 else { continue }
       if !isLast, let last, now - last.time < Self.interval { continue }
       lines.append(Line(reason: reason, count: total - (last?.total ?? 0), total: total))
@@ -35,42 +36,42 @@ struct RefusalReport: Sendable {
     return lines
   }
 
-  /// When the next of the reasons that were told of may be told of again; nil if all of them may.
+  /// The earliest time at which a reported reason may be reported again; `nil` if all of them may.
   func nextLook(after now: Duration) -> Duration? {
     told.values.map { $0.time + Self.interval }.filter { $0 > now }.min()
   }
 }
 
 extension DropReason {
-  /// The reasons that something is wrong for.
+  /// The reasons that mean that something is wrong.
   fileprivate static let tellable: [DropReason] = [.full, .noLane, .tooLarge, .storage, .invalid]
 
   fileprivate func remedy(_ storage: WeirError.Code?) -> String {
     switch self {
-    case .full: "the disk does not keep up; make laneBytes larger, or let captures wait (whenFull)"
+    case .full: "the disk can't keep up; raise laneBytes, or let captures wait (whenFull)"
     case .noLane: "more threads capture at once than there are lanes; raise laneCount"
-    case .tooLarge: "they are larger than maximumEventBytes; capture less in one event, or raise that"
+    case .tooLarge: "the events are larger than maximumEventBytes; capture less in an event, or raise the limit"
     case .storage where storage == .io:
-      "the log's files can't be written, or were cut short (io); drain() says more; close the log and open it again"
+      "the log's files can't be written, or were truncated (io); drain() throws the error; close and reopen the log"
     case .storage:
-      "the log can't grow (\(storage?.rawValue ?? "it can again")); make room on the disk, or raise byteLimit"
+      "the log can't grow (\(storage?.rawValue ?? "it can again")); free space on the disk, or raise byteLimit"
     default:
-      "they do not agree with their declaration; lastDefinitionError, and an error logged before, say how"
+      "the events don't match their declarations; see lastDefinitionError and the error logged before"
     }
   }
 }
 
-/// Tells a tracker's logger of refused captures: when a reason first occurs, and at most each 10 s after that.
+/// Warns a tracker's logger of refused captures: when a reason first occurs, and then at most every 10 s.
 ///
-/// Captures know nothing of it, nor does any thread wake up for it while nothing is refused. The thread that drains the
-/// lanes, which a refusal wakes anyway, looks at the counts; what there is to say is said by a task, for a handler of the
-/// host's may take its time. Where something was said, the task looks again once more may be said.
+/// Captures do no work for these reports, and no thread wakes up while nothing is refused. A refusal wakes the draining
+/// thread anyway, and that thread reads the counts. A task writes the log lines, because the host's log handler may be
+/// slow. After a report, the task looks again once the interval has passed.
 package final class RefusalWatch: Sendable {
   private struct State: Sendable {
-    /// Until the log is closed. Only used with the lock held.
+    /// `nil` once the log is closed. Used only with the lock held.
     nonisolated(unsafe) var log: LogHandle?
     var report = RefusalReport()
-    /// A task looks again.
+    /// Whether a task is going to look again.
     var isFollowed = false
   }
 
@@ -86,7 +87,7 @@ package final class RefusalWatch: Sendable {
     self.clock = DeliveryClock(clock)
   }
 
-  /// Captures were refused. Called on the thread that drains the log.
+  /// Reports new refusals. Called on the thread that drains the log.
   func ring() {
     let news = look { state, now -> Duration? in
       guard !state.isFollowed, let time = state.report.nextLook(after: now) else { return nil }
@@ -100,7 +101,7 @@ package final class RefusalWatch: Sendable {
     }
   }
 
-  /// The log is closed, or about to be freed: says what was not said yet.
+  /// Reports what is not yet reported. Called when the log is closed, and before the log is freed.
   func finish() {
     let now = clock.now
     let last = state.withLock { state -> (lines: [RefusalReport.Line], storage: WeirError.Code?)? in
@@ -111,7 +112,7 @@ package final class RefusalWatch: Sendable {
     if let last = last ?? nil { tell(last.lines, last.storage) }
   }
 
-  /// Looks again as long as something was said in the interval before.
+  /// Looks again after each interval in which something was reported.
   private func follow(from time: Duration) async {
     var time = time
     while true {
@@ -130,7 +131,7 @@ package final class RefusalWatch: Sendable {
 
   private typealias News = (lines: [RefusalReport.Line], next: Duration?, storage: WeirError.Code?)
 
-  /// Looks at the counts; nil once the log is closed.
+  /// Reads the counts; returns `nil` once the log is closed.
   private func look(_ next: (inout State, Duration) -> Duration?) -> News? {
     let now = clock.now
     let news = state.withLock { state -> News? in

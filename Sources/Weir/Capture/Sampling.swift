@@ -1,9 +1,9 @@
-// Sampling: events that are left out on purpose, chosen by user.
+// Sampling: which events are left out on purpose, chosen by user.
 
 import CCapture
 import Synchronization
 
-/// How much of an event is captured; the rest is dropped as ``DropReason/sampled``, and counted.
+/// The share of an event's captures that is kept. The others are dropped as ``DropReason/sampled``, and counted.
 ///
 /// ```swift
 /// configuration.sampling = [
@@ -13,34 +13,35 @@ import Synchronization
 /// ]
 /// ```
 ///
-/// The first rule that an event matches counts; one that matches none is captured.
+/// The first rule that matches an event applies. An event that matches no rule is captured.
 ///
-/// **By user.** An event with a user (that of ``Bindings``, or else ``Tracker/user``) is
-/// captured if the user's id is among the rate's share: the same users in every process, today and tomorrow, for all
-/// events of one rate, and at a higher rate the same ones and others. The id's UTF-8 is hashed by FNV-1a in 64 bits,
-/// and that by the finaliser of MurmurHash3 (`fmix64`); the user is in if the result, of 2^64, is below the rate.
+/// **Events with a user.** The user is the one bound by ``Bindings``, or else ``Tracker/user``. Whether an event is
+/// captured depends only on the user's id and the rate. The same users are chosen in every process, at any time, for
+/// all events with the same rate, and a higher rate adds users to those of a lower rate. The id's UTF-8 is hashed with
+/// 64-bit FNV-1a, and the hash is mixed with MurmurHash3's finaliser (`fmix64`). The user is chosen if the result,
+/// divided by 2^64, is below the rate.
 ///
-/// **Without a user** each event is chosen for itself, evenly, by nothing that is in it.
+/// **Events without a user.** Each event is chosen by itself, evenly, independent of its content.
 ///
-/// Cost: nothing for events whose type has no rule, a comparison for those without a type and of `Codable` types; some
-/// nanoseconds for those that have one. An event is encoded before it is left out, so that one which disagrees with its
-/// declaration is still found.
+/// **Cost.** Events of a type without a rule cost nothing. Events without a type, and events of `Codable` types, cost a
+/// comparison. Events with a rule cost some nanoseconds. An event is encoded before it is left out, so an event that
+/// does not match its declaration is still found.
 public struct SamplingRule: Sendable, Hashable {
-  /// The share that is captured: 0 for none to 1 for all. Another number, or none, is refused at opening as `invalid`.
+  /// The share that is captured, from 0 (none) to 1 (all). Opening a tracker throws `invalid` for any other number.
   public var rate: Double
 
-  /// The event's name, or the type.
+  /// The event's name, or `nil` if the rule is for a type.
   let event: String?
   let type: ObjectIdentifier?
 
-  /// A rule for the event of this name, of whichever type, or without one.
+  /// Creates a rule for the event with this name, whatever its type, and also for events without a type.
   public init(_ event: String, rate: Double) {
     self.event = event
     type = nil
     self.rate = rate
   }
 
-  /// A rule for all events of a type.
+  /// Creates a rule for all events of a type.
   public init<E: Event>(_ type: E.Type, rate: Double) {
     event = nil
     self.type = ObjectIdentifier(type)
@@ -48,16 +49,16 @@ public struct SamplingRule: Sendable, Hashable {
   }
 }
 
-/// The hash of a user's id that sampling goes by.
+/// The hash of a user's id that sampling compares with the rate.
 enum SamplingKey {
-  /// Never 0, which stands for nobody.
+  /// Never 0: 0 stands for no user.
   static func of(_ id: String) -> UInt64 {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
     for byte in id.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
     return max(mixed(hash), 1)
   }
 
-  /// MurmurHash3's finaliser: FNV's upper bits hardly differ between short texts.
+  /// MurmurHash3's finaliser. It is needed because FNV's upper bits hardly differ between short texts.
   static func mixed(_ number: UInt64) -> UInt64 {
     var hash = (number ^ number >> 33) &* 0xff51_afd7_ed55_8ccd
     hash = (hash ^ hash >> 33) &* 0xc4ce_b9fe_1a85_ec53
@@ -65,30 +66,30 @@ enum SamplingKey {
   }
 }
 
-/// A tracker's rules. Memory of its own that never moves, so that captures need not retain it; freed with the tracker.
-/// Sendable because the rules never change, and all else there is atomic.
+/// A tracker's sampling rules. They lie in memory of their own that never moves, so captures need not retain them. The
+/// memory is freed with the tracker. Sendable because the rules never change and the rest is atomic.
 struct Sampler: @unchecked Sendable {
   private let state: UnsafeMutablePointer<State>
 
   private struct State: ~Copyable {
     let rules: [SamplingRule]
-    /// By a type's number: what ``threshold(_:)`` answers for the event, and one more; 0 until it is looked up.
+    /// By type number: ``threshold(_:)`` of the event plus 1, or 0 until the first look-up.
     let thresholds: UnsafeMutablePointer<Atomic<UInt64>>
-    /// By a lane's number: events chosen for themselves so far.
+    /// By lane number: the number of events without a user so far.
     let turns: UnsafeMutablePointer<Atomic<UInt64>>
   }
 
-  /// Numbers of types are below it; a test compares it with the core's.
+  /// The exclusive upper bound of type numbers. A test compares it with the core's.
   static let typeLimit = 8192
   static let laneLimit = 256
-  /// Turns of different lanes lie in different cache lines.
+  /// The counters of different lanes lie in different cache lines.
   private static let turnStride = 8
 
-  /// Nil without rules. Throws `invalid` for a rate that is none.
+  /// Returns `nil` without rules. Throws `invalid` for a rate outside of 0 to 1.
   init?(_ rules: [SamplingRule]) throws(WeirError) {
     for rule in rules where !(0...1).contains(rule.rate) {
       throw WeirError(
-        .invalid, "a rule of sampling has the rate \(rule.rate); it must be from 0, for none, to 1, for all")
+        .invalid, "a sampling rule has the rate \(rule.rate); the rate must be from 0 (none) to 1 (all)")
     }
     guard !rules.isEmpty else { return nil }
     func zeros(_ count: Int) -> UnsafeMutablePointer<Atomic<UInt64>> {
@@ -102,7 +103,7 @@ struct Sampler: @unchecked Sendable {
         rules: rules, thresholds: zeros(Self.typeLimit), turns: zeros(Self.laneLimit * Self.turnStride)))
   }
 
-  /// No capture may be in progress or follow.
+  /// Frees the rules. No capture may be in progress, or follow.
   func free() {
     state.pointee.thresholds.deinitialize(count: Self.typeLimit).deallocate()
     state.pointee.turns.deinitialize(count: Self.laneLimit * Self.turnStride).deallocate()
@@ -110,7 +111,7 @@ struct Sampler: @unchecked Sendable {
     state.deallocate()
   }
 
-  /// Whether an event has a rule. `type` is nil for an event without a type.
+  /// Returns whether an event has a rule. `type` is `nil` for an event without a type.
   func samples(_ event: String, of type: ObjectIdentifier?) -> Bool {
     rule(event, type) != nil
   }
@@ -119,8 +120,8 @@ struct Sampler: @unchecked Sendable {
     state.pointee.rules.first { $0.event == event || $0.type != nil && $0.type == type }
   }
 
-  /// Whether to capture an event that is about to be committed. `userKey` is 0 for nobody. Costs a look through the
-  /// rules for a type's first event only; `name` is asked for then.
+  /// Returns whether to capture an event that is about to be committed. `userKey` is 0 for no user. The rules are
+  /// searched, and `name` is called, only at a type's first event.
   func keeps(
     _ record: borrowing weir_record, userKey: UInt64, number: UInt32, of type: ObjectIdentifier, name: () -> String
   ) -> Bool {
@@ -133,13 +134,13 @@ struct Sampler: @unchecked Sendable {
     return isBelow(threshold - 1, record, userKey)
   }
 
-  /// The same for an event without a type.
+  /// Returns whether to capture an event without a type.
   func keeps(_ record: borrowing weir_record, userKey: UInt64, event: String) -> Bool {
     guard let rule = rule(event, nil) else { return true }
     return isBelow(Self.threshold(rule.rate), record, userKey)
   }
 
-  /// The rate in 63 bits, so that all of them are one more than the largest.
+  /// The rate as a 63-bit number. A rate of 1 becomes 2^63, which is above every 63-bit hash.
   static func threshold(_ rate: Double) -> UInt64 {
     UInt64(rate * 0x1p63)
   }
@@ -148,12 +149,13 @@ struct Sampler: @unchecked Sendable {
     (userKey != 0 ? userKey : turn(record)) >> 1 < threshold
   }
 
-  /// A number for an event without a user: of the opening, the lane and how many such there were in it. (Not of the
-  /// position in the lane, which stays where it is when an event is left out: so would all that follow.)
+  /// Returns a number for an event without a user, made of the opening, the lane and the lane's count of such events.
+  /// The position in the lane can't be used: it does not advance when an event is left out, so all following events
+  /// would be left out too.
   private func turn(_ record: borrowing weir_record) -> UInt64 {
     let lane = record.lane.pointee.id_bits
     let count = state.pointee.turns + Int(lane >> 48) % Self.laneLimit * Self.turnStride
-    // A lane has one thread at a time, and a capture within another one has another lane.
+    // No atomic addition is needed: a lane has one thread at a time, and a nested capture uses another lane.
     let turn = count.pointee.load(ordering: .relaxed)
     count.pointee.store(turn &+ 1, ordering: .relaxed)
     return SamplingKey.mixed(record.lane.pointee.log.pointee.opening ^ lane ^ SamplingKey.mixed(turn))

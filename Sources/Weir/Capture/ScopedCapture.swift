@@ -1,22 +1,22 @@
-// The parts of a capture that are out of line: what a process that binds no scope, and a type that is not sampled,
-// never come to.
+// The out-of-line parts of a capture: those for bound scopes and for sampled types.
 
 public import CCapture
 import Synchronization
 
 extension Tracker {
-  /// To be called before a scope is bound: from then on captures look for one. Before, they only look at a word that
-  /// says that there can be none.
+  /// Tells captures to look for a bound scope. Must be called before the first scope is bound. Until then, captures
+  /// only load one flag.
   static func willBindScopes() {
     weir_bind_scopes()
   }
 
-  /// The memory of what is bound here, or nil: see ``EncodedScope``. It lives as long as the capture.
+  /// The memory of the scope that is bound here, or `nil`. The memory is valid until the capture ends. See
+  /// ``EncodedScope``.
   @usableFromInline
   @inline(never)
   func scopeHere() -> UnsafeRawPointer? { boundScope.get().address }
 
-  /// Publishes an event, with what is bound around its capture. Inlined, so that the record stays in registers.
+  /// Publishes an event together with the bound scope. Inlined, so that the record stays in registers.
   @inline(__always)
   static func commit(_ record: inout weir_record, _ type: UInt32, _ scope: UnsafeRawPointer?) -> Receipt {
     guard let scope else { return publish(&record, type) }
@@ -24,8 +24,8 @@ extension Tracker {
     return publish(&record, type | WEIR_SCOPED)
   }
 
-  /// Puts what weir_put_scope puts: bytes, behind which their count stands already. Four words at a time, because
-  /// taking the time, right after it, waits for all of this, and a loop of words takes 2 ns longer.
+  /// Does what `weir_put_scope` does: appends bytes that end with their count. Copies four words at a time. Taking the
+  /// time, which follows, waits for these stores, and a loop of single words takes 2 ns longer.
   @inline(__always)
   private static func putEnding(_ record: inout weir_record, _ bytes: UnsafeRawPointer, _ count: Int) {
     guard let cursor = record.cursor, record.end - cursor >= count else {
@@ -61,13 +61,13 @@ extension Tracker {
     record.cursor = cursor + count
   }
 
-  /// The sampling key of the user whom an event is for, or 0.
+  /// The sampling key of the event's user, or 0.
   func userKey(_ scope: UnsafeRawPointer?) -> UInt64 {
     if let header = scope?.load(as: ScopeHeader.self), header.bindsUser { return header.userKey }
     return defaultUserKey.load(ordering: .relaxed)
   }
 
-  /// Publishes an event of a type that is sampled, or leaves it out.
+  /// Publishes an event of a sampled type, or leaves the event out.
   func commitSampled<E: Event>(
     _ record: weir_record, _ number: UInt32, _ sampler: Sampler, _ scope: UnsafeRawPointer?, of type: E.Type,
     name: () -> String
@@ -82,9 +82,9 @@ extension Tracker {
   }
 }
 
-/// A half of a record. Swift passes structures of up to four words in registers, larger ones in memory; and what was
-/// written there word by word and is read back in larger pieces keeps the processor waiting, for 5 ns of a capture of
-/// 10.
+/// One half of a record. Swift passes structures of up to four words in registers, and larger structures in memory.
+/// Memory that is written word by word and read back in larger pieces stalls the processor, for 5 ns of a 10 ns
+/// capture.
 @usableFromInline
 struct RecordPlace {
   @usableFromInline let start: UnsafeMutablePointer<UInt8>?
@@ -102,7 +102,7 @@ struct RecordPlace {
   }
 }
 
-/// The other half.
+/// The other half of a record.
 @usableFromInline
 struct RecordState {
   @usableFromInline let tail: UnsafeMutablePointer<UInt64>?

@@ -1,28 +1,32 @@
-// track: the calls that capture events. What is marked inlinable compiles into the caller, down to the checksum.
+// track: the calls that capture events. Inlinable code compiles into the caller, down to the checksum.
 
 public import CCapture
 
 extension Tracker {
   /// Captures an event.
   ///
-  /// Does not throw. With a hand-written ``Event/encode(into:)`` it does not wait, lock, allocate or call the system
-  /// either: the fields are written in place into the calling thread's lane, in mapped memory, and published with one
-  /// store, in some tens of nanoseconds. Events that are encoded by `Codable` take some 600 nanoseconds, and
-  /// allocate. The first event of a type defines it, and the first event of a thread takes a lane: these two are slower.
+  /// Never throws. With a hand-written ``Event/encode(into:)`` it does not wait, lock, allocate or call the system
+  /// either. The fields are written in place into the calling thread's lane, in mapped memory, and published with one
+  /// store. That takes some tens of nanoseconds. Events encoded by `Codable` take some 600 nanoseconds, and allocate.
+  /// Two captures are slower: the first event of a type defines the type, and the first event of a thread takes a lane.
   ///
-  /// With ``OverflowPolicy/block`` it may wait while the lane is full, with ``OverflowPolicy/dropOldest`` for a
-  /// millisecond at most.
+  /// While the lane is full, a capture may wait under ``OverflowPolicy/block``, and waits for at most a millisecond
+  /// under ``OverflowPolicy/dropOldest``.
   ///
-  /// When this answers ``Receipt/accepted(_:)`` the event survives the death of the process, at any instruction. Events
-  /// of one thread keep their order in the log as long as the thread has a lane of its own. Offsets of events of
-  /// different threads, or of threads that share the spare lanes, say nothing about order: go by ``StoredEvent/time``.
-  /// May be called from any thread, also while another capture of the thread is in progress (from
-  /// ``Event/encode(into:)``).
+  /// **Crash.** Once this returns ``Receipt/accepted(_:)``, the event survives the death of the process, at any
+  /// instruction.
+  ///
+  /// **Order.** Events of one thread keep their order in the log as long as the thread has a lane of its own. Offsets
+  /// don't order the events of different threads, or of threads that share the spare lanes: compare
+  /// ``StoredEvent/time`` instead.
+  ///
+  /// **Threads.** Any thread may call this, also from ``Event/encode(into:)`` while another capture of the thread is in
+  /// progress.
   @inlinable
   @inline(__always)
   @discardableResult
   public func track<E: Event>(_ event: E) -> Receipt {
-    // The log must outlive the capture, though `self` is not used any more once its address is known.
+    // The log must outlive the capture, but the compiler sees no use of `self` after the log's address is loaded.
     withExtendedLifetime(self) {
       guard let types = weir_find_owner(log, Self.owner(E.self)) ?? types(definedFor: E.self) else {
         return refuseUndefined()
@@ -31,8 +35,8 @@ extension Tracker {
     }
   }
 
-  /// Captures events, in order. Costs for each as much as ``track(_:)``; answers how many were accepted, and how many
-  /// were dropped for which reason.
+  /// Captures events, in order. Each event costs as much as with ``track(_:)``. Returns how many events were accepted,
+  /// and how many were dropped for each reason.
   @inlinable
   @discardableResult
   public func track<E: Event>(contentsOf events: some Sequence<E>) -> BulkReceipt {
@@ -41,22 +45,22 @@ extension Tracker {
     return receipt
   }
 
-  /// Captures an event that has no Swift type: its name and its fields, each with a name and a kind of its own.
+  /// Captures an event that has no Swift type, only a name and named fields.
   ///
   /// ```swift
   /// tracker.track("page.viewed", fields: ["path": "/index.html", "status": 200])
   /// ```
   ///
-  /// Costs a few tens of nanoseconds more than an event with a type, and the names' bytes in the log. Dropped as
-  /// ``DropReason/invalid`` if the name is empty, longer than 1,024 bytes or begins with `weir.`, or if values are
-  /// nested deeper than 16.
+  /// Costs a few tens of nanoseconds more than an event with a type. The log stores the fields' names with each event.
+  /// The event is dropped as ``DropReason/invalid`` if its name is empty, longer than 1,024 bytes or starts with
+  /// `weir.`, or if its values are nested more than 16 deep.
   @discardableResult
   public func track(_ name: String, fields: FieldObject = [:]) -> Receipt {
     let isValid = 1...EventType.maximumNameBytes ~= name.utf8.count && !name.hasPrefix(EventType.reservedPrefix)
     return capture(name, fields, isValid: isValid)
   }
 
-  /// Captures an event without a type. One that is not valid is refused, and counted.
+  /// Captures an event without a type. Refuses and counts the event if `isValid` is `false`.
   package func capture(_ name: String, _ fields: FieldObject, isValid: Bool) -> Receipt {
     withExtendedLifetime(self) {
       let scope = weir_scopes_bound() != 0 ? scopeHere() : nil
@@ -80,18 +84,18 @@ extension Tracker {
 
   // MARK: The steps of a capture
 
-  /// The number that stands for a type in the core: the address of its metadata, which is the type's alone.
+  /// The number that stands for a type in the core: the address of the type's metadata, which is unique.
   @inlinable
   @inline(__always)
   static func owner<E: Event>(_ type: E.Type) -> UInt64 {
     UInt64(UInt(bitPattern: ObjectIdentifier(type)))
   }
 
-  /// Captures an event of a type that is defined.
+  /// Captures an event whose type is defined.
   @inlinable
   @inline(__always)
   func capture<E: Event>(_ event: E, _ types: UnsafePointer<weir_type_slot>) -> Receipt {
-    // Asked for first: the processor looks the task's value up while the event is encoded, and not after it.
+    // Loaded first, so that the processor looks up the task-local value while the event is encoded.
     var scope: UnsafeRawPointer?
     if weir_scopes_bound() != 0 { scope = scopeHere() }
     var encoder = EventEncoder(self)
@@ -99,7 +103,7 @@ extension Tracker {
     guard drop == WEIR_ACCEPTED else { return .refused(drop) }
     event.encode(into: &encoder)
     let index = encoder.index
-    // One way off the straight path, for all that may be: with a second one the compiler left `track` out of line.
+    // All exceptions share one exit from the fast path: with a second exit, the compiler does not inline `track`.
     guard index < types.pointee.count, encoder.record.signature == types.pointee.signatures[Int(index)],
       scope == nil
     else {
@@ -118,10 +122,10 @@ extension Tracker {
     return .accepted(EventID(opening: id.opening, sequence: id.sequence))
   }
 
-  /// Ends a capture off the straight path: something is bound around it, or its event did not come out as its
-  /// declaration has it. Then it is of a type that is sampled, named its own type, or was refused already, or is to be.
+  /// Ends a capture that left the fast path, for one of these reasons: a scope is bound; the type is sampled; the event
+  /// named its own type; the event is already refused; the event does not match its declaration, and is refused here.
   ///
-  /// The record comes in two halves because that is how it comes in registers.
+  /// The record comes in two halves, so that it is passed in registers.
   @usableFromInline
   func finish<E: Event>(
     _ place: RecordPlace, _ state: RecordState, _ index: UInt32, _ outcome: UInt32,
@@ -132,7 +136,7 @@ extension Tracker {
       let number = types.pointee.first &+ index
       let signature = types.pointee.signatures[Int(index)]
       if record.signature == signature { return Self.commit(&record, number, scope) }
-      // A type that is sampled has its signature inverted, so that those which are not pay nothing.
+      // A sampled type has its signature inverted, so that types that are not sampled pay nothing.
       if let sampler, record.signature == ~signature {
         return commitSampled(record, number, sampler, scope, of: type) { type.eventTypes[Int(index)].name }
       }
@@ -145,7 +149,7 @@ extension Tracker {
     return .refused(LogHandle.refuseInvalid(&record))
   }
 
-  /// How an encoder was used against its declaration.
+  /// Describes how an encoder was used against its declaration.
   private func misuse(_ index: UInt32, _ types: [EventType]) -> String {
     switch index {
     case EventEncoder.unset:
@@ -160,16 +164,17 @@ extension Tracker {
     }
   }
 
-  /// Defines a type's events, which is done at its first event. Nil if they can't be defined; the reason is noted.
+  /// Defines a type's events, at the type's first event. Returns `nil` if they can't be defined, after noting the
+  /// reason.
   ///
-  /// Takes the type and not the event, which would have to be in memory for it, with its strings retained.
+  /// Takes the type instead of the event: passing the event would store the event in memory and retain its strings.
   @usableFromInline
   @inline(never)
   func types<E: Event>(definedFor type: E.Type) -> UnsafePointer<weir_type_slot>? {
     define(type) ? weir_find_owner(log, Self.owner(type)) : nil
   }
 
-  /// Refuses, and counts, an event of a type that can't be defined.
+  /// Refuses and counts an event whose type can't be defined.
   @usableFromInline
   @inline(never)
   func refuseUndefined() -> Receipt {

@@ -4,7 +4,7 @@ public import CCapture
 import Logging
 import Synchronization
 
-/// A log that is open for capture: a directory, of which this is the one writer.
+/// A log that is open for capture. A log is a directory, and has one writer at a time.
 ///
 /// ```swift
 /// let tracker = try Tracker(directory: "/var/lib/shop/events")
@@ -13,64 +13,70 @@ import Synchronization
 /// try tracker.close()
 /// ```
 ///
-/// **Threads.** Every call may be made from any thread at any time, from asynchronous code too; the calls that wait are
-/// marked, and block their thread.
+/// **Threads.** Any thread may call any member at any time, also from asynchronous code. Calls that wait block their
+/// thread, and say so.
 ///
-/// **What survives.** An event whose ``track(_:)`` answered ``Receipt/accepted(_:)`` survives the death of the process,
-/// `kill -9` included. After ``durable(upTo:)`` or ``sync(timeout:)`` it survives a power cut.
+/// **Crash.** An event for which ``track(_:)`` returned ``Receipt/accepted(_:)`` survives the death of the process,
+/// `kill -9` included. After ``durable(upTo:)`` or ``sync(timeout:)`` the event also survives a power cut.
 ///
-/// **The end.** ``close()`` drains and seals the log. A tracker that is released without it is closed then. A process
-/// that just ends loses nothing either: the next opening recovers what was captured.
+/// **End.** ``close()`` drains and seals the log. Releasing a tracker closes it. A process that simply ends loses
+/// nothing either: the next opening recovers what was captured.
 public final class Tracker: Sendable {
-  /// The open log, from `init` to `deinit`. Sendable in truth though the compiler can't see it: the core's functions
-  /// may be called from any threads at once, all but the freeing, which is in `deinit`, when no call is in progress.
+  /// The open log, from `init` to `deinit`. Safe to share, although the compiler can't see it: the core's functions may
+  /// be called from any threads at once, except for the freeing, which is in `deinit`, when no call is in progress.
   @usableFromInline nonisolated(unsafe) let log: UnsafeMutablePointer<weir_log>
 
-  /// What this opening found of the one before.
+  /// What this opening recovered of the log.
   public let recovery: RecoveryReport
 
-  /// The random number of this opening, a part of the ids of its events.
+  /// The random number of this opening. It is a part of the ids of this opening's events.
   public let opening: UInt64
 
   /// The log's directory, as an absolute path.
   public let directory: String
 
-  /// Where refused types are reported.
+  /// The logger for refused types and refused captures.
   private let logger: Logger?
 
-  /// Tells the logger of refused captures; nil without one.
+  /// Warns the logger of refused captures; `nil` without a logger.
   private let refusalWatch: RefusalWatch?
 
-  /// What is known about types that could not be defined or did not keep to their definition.
+  /// The types that can't be defined, or whose events did not match their declaration.
   let refusals = ProcessLock(Refusals())
 
-  /// Global fields and default user.
+  /// The global fields and the default user.
   let context = ProcessLock(ProcessContext())
 
-  /// The default user's ``SamplingKey``, where captures read it; 0 for nobody.
+  /// The default user's ``SamplingKey``, for captures to read; 0 without a default user.
   let defaultUserKey = Atomic<UInt64>(0)
 
-  /// What is bound around a capture. At hand here, because a static property has its initialisation looked after at
-  /// each access, which is a call.
+  /// The task-local value that holds the bound scope. Copied here because each access to a static property calls a
+  /// function that checks its initialisation.
   let boundScope = EncodedScope.$bound
 
-  /// What works beside the log: delivery, inspection, scopes.
+  /// The parts of higher modules that use the log: delivery, inspection, scopes.
   package let companions = LogCompanions()
 
-  /// What the log may take on the disk; nil without a limit.
+  /// The bell that the drainer rings once somebody listens.
+  private let bell = DrainBell()
+
+  /// The log's maximum size on disk, in bytes; `nil` without a limit.
   package let byteLimit: Int?
 
-  /// The rules of sampling; nil without any. Freed in `deinit`, when no capture is in progress.
+  /// The sampling rules; `nil` without rules. Freed in `deinit`, when no capture is in progress.
   let sampler: Sampler?
 
-  /// Opens the log in `directory`, recovers what a process before left in it, and starts the threads that move events
+  /// Opens the log in `directory`, recovers what a previous process left there, and starts the threads that move events
   /// from the lanes into segment files.
   ///
-  /// Waits for the recovery. Takes a ring of ``Configuration/laneCount`` lanes and two segments on disk, mapped into
-  /// memory. A process killed at any moment of it leaves everything to the next opening, with the same offsets and ids.
+  /// Waits for the recovery. Takes disk space for a ring of ``Configuration/laneCount`` lanes and for two segments, all
+  /// mapped into memory.
   ///
-  /// Throws a ``WeirError``, with the code `directory`, `missing`, `access`, `unsafe`, `locked` (another writer),
-  /// `version`, `noSpace`, `io`, `memory`, `platform`, `invalid` (the configuration) or `limit`
+  /// **Crash.** A process killed during the opening loses nothing: the next opening recovers everything, with the same
+  /// offsets and ids.
+  ///
+  /// Throws a ``WeirError`` with the code `directory`, `missing`, `access`, `unsafe`, `locked` (another process writes
+  /// the log), `version`, `noSpace`, `io`, `memory`, `platform`, `invalid` (the configuration) or `limit`
   /// (``Configuration/globals``).
   public init(directory: String, configuration: Configuration = Configuration()) throws(WeirError) {
     let sampler = try Sampler(configuration.sampling)
@@ -99,7 +105,7 @@ public final class Tracker: Sendable {
   }
 
   deinit {
-    // Whoever did not close the log gets the same end as those who did; errors are the next opening's to recover from.
+    // A tracker that was not closed is closed here. The next opening recovers from any error.
     try? close()
     companions.tellOfFreeing()
     refusalWatch?.finish()
@@ -108,32 +114,38 @@ public final class Tracker: Sendable {
     sampler?.free()
   }
 
-  /// The log's other functions.
+  /// Has the drainer ring the returned bell, from now on, whenever events came into the log.
+  package func listen() -> DrainBell {
+    handle.ringWhenDrained(bell)
+    return bell
+  }
+
+  /// The handle through which the core's other functions are called.
   package var handle: LogHandle { LogHandle(log) }
 
-  /// Waits until everything captured before the call is in the log, where readers see it and it has offsets.
+  /// Waits until everything captured before the call is in the log, where the events have offsets and readers see them.
   ///
-  /// Answers the offset after the last event. Throws `timeout`, `closed`, or `noSpace` and `io` if the log can't grow:
-  /// nothing is lost then, the events stay in the lanes.
+  /// Returns the offset after the last event. Throws `timeout`, `closed`, or, if the log can't grow, `noSpace` or `io`.
+  /// Nothing is lost then: the events stay in the lanes.
   @discardableResult
   public func drain(timeout: Duration? = nil) throws(WeirError) -> Offset {
     try handle.drain(timeout?.wholeNanoseconds ?? .max)
   }
 
-  /// Drains, then waits until the disk has it all: from then on it survives a power cut. Takes milliseconds.
+  /// Drains, then waits until everything is on disk and survives a power cut. Takes milliseconds.
   ///
-  /// Answers the offset after the last event. Throws as ``drain(timeout:)`` does.
+  /// Returns the offset after the last event. Throws what ``drain(timeout:)`` throws.
   @discardableResult
   public func sync(timeout: Duration? = nil) throws(WeirError) -> Offset {
     try handle.sync(timeout?.wholeNanoseconds ?? .max)
   }
 
-  /// Ends the intake, drains every lane, seals the log, and gives up the directory.
+  /// Stops capturing, drains every lane, seals the log, and releases the directory.
   ///
-  /// Captures in progress end first; later ones are dropped as ``DropReason/closed``. Waits. A second call does
-  /// nothing. If the disk has no room for what is in the lanes, this throws, and the next opening recovers it.
+  /// Waits. Captures in progress end first, and later captures are dropped as ``DropReason/closed``. If an `Inspector`
+  /// of WeirContracts is attached, also waits until the events are checked. A second call does nothing.
   ///
-  /// With an `Inspector` of WeirContracts it also waits until the events are checked.
+  /// If the disk has no room for the events in the lanes, this throws, and the next opening recovers the events.
   public func close() throws(WeirError) {
     defer {
       refusalWatch?.finish()
@@ -142,7 +154,7 @@ public final class Tracker: Sendable {
     try handle.close()
   }
 
-  /// Counters of this opening. Never waits; each is exact, together they are a moment's picture.
+  /// The counters of this opening. Never waits. Each counter is exact, but the counters are not read at one instant.
   public var counters: Counters {
     var counters = handle.counters()
     counters.collidingTypes = refusals.withLock { $0.claims.colliding.count } ?? 0
@@ -150,14 +162,15 @@ public final class Tracker: Sendable {
     return counters
   }
 
-  /// What was last found wrong with a type: its definition was refused, or an event did not keep to it, and events were
-  /// dropped as ``DropReason/invalid``; or it claimed a wire id or a name that another type has, and only the message
-  /// tells of it. Nil if that never happened. Each type is reported to the logger once.
+  /// The last error of an event type, or `nil` if there was none. Three errors are possible. A definition was refused,
+  /// or an event did not match its declaration: such events are dropped as ``DropReason/invalid``. Or a type claimed
+  /// the wire id or the name of another type: its events are captured, and only the message tells of the collision. The
+  /// logger gets one error for each type.
   public var lastDefinitionError: WeirError? {
     refusals.withLock { $0.last } ?? nil
   }
 
-  /// Reports a type whose events are refused. Once for each type, for it may happen at every event.
+  /// Notes that events of a type are refused. Logs each type once, because the error may occur at every event.
   func note(_ type: any Event.Type, _ message: String) {
     note(ObjectIdentifier(type), WeirError(.invalid, "events of \(type) are dropped: \(message)", path: directory))
   }
@@ -172,14 +185,14 @@ public final class Tracker: Sendable {
   }
 }
 
-/// What a tracker remembers about types whose events it refuses.
+/// The types whose events a tracker refuses.
 struct Refusals {
   /// The last error.
   var last: WeirError?
-  /// The types that an error was noted for.
+  /// The types for which an error was noted.
   var noted: Set<ObjectIdentifier> = []
-  /// Of them, those that can't be defined: trying again would take a lock at every event.
+  /// The types that can't be defined. Without this set, each event of such a type would take a lock to try again.
   var undefinable: Set<ObjectIdentifier> = []
-  /// Who has which wire id and name.
+  /// The owners of wire ids and names.
   var claims = Claims()
 }

@@ -1,6 +1,6 @@
-// WeakTracker: a tracker that is not kept.
+// WeakTracker: a weak reference to a tracker.
 
-/// A reference to a tracker that does not keep the tracker, for what the tracker itself keeps. From any thread.
+/// A weak reference to a tracker, for objects that the tracker retains. May be used from any thread.
 package final class WeakTracker: Sendable {
   private struct State {
     weak var tracker: Tracker?
@@ -12,6 +12,6 @@ package final class WeakTracker: Sendable {
     state = Lock(State(tracker: tracker))
   }
 
-  /// The tracker; nil once it is released, or if there never was one.
+  /// The tracker; `nil` once the tracker is released, or if there never was one.
   package var value: Tracker? { state.withLock { $0.tracker } }
 }

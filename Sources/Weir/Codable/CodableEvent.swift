@@ -1,14 +1,14 @@
-// The conformance to Event that Codable types get for nothing.
+// The conformance to Event that Codable types get without code.
 //
 // The compiler's code for an enum encodes one nested container, named after the case, with the associated values by
 // label. That container becomes the event: "Checkout.completed" with the labels as fields. Anything else that a type
-// may encode becomes one event named after the type: a keyed container's values are its fields, any other value is the
-// field "value".
+// encodes becomes one event named after the type. The values of a keyed container are its fields; any other value is
+// the field "value".
 
 import CCapture
 
 extension Event where Self: Codable {
-  /// One type for the events that are not a case of an enum. Those of the cases are made as they are met.
+  /// The type of events that are not a case of an enum. The types of cases are defined when a case is first captured.
   public static var eventTypes: [EventType] { [EventType(tagged: eventName)] }
 
   public func encode(into encoder: inout EventEncoder) {
@@ -26,18 +26,18 @@ extension Event where Self: Codable {
   }
 }
 
-/// The field of an event whose type encodes a single value or an array.
+/// The name of the field that holds a single value or an array.
 let singleField = "value"
 
 extension EventEncoder {
   /// Writes an event that encodes itself.
   ///
-  /// The lane is given back meanwhile: encoding takes its time, runs the user's code, and may define a type, for which
-  /// a lock is needed that no thread may wait for while it holds up a lane.
+  /// The lane is released during the encoding. Encoding is slow, runs the user's code, and may define a type. Defining
+  /// a type takes a lock, and no thread may wait for that lock while it holds a lane.
   @usableFromInline
   mutating func encodeTagged<E: Event & Encodable>(_ event: E) {
     guard index == Self.unset else { return spoil() }
-    // The tracker is not retained: all threads would contend for its count of references.
+    // The tracker is not retained: all threads would contend for its reference count.
     let log = tracker._withUnsafeGuaranteedRef { $0.log }
     let room = record.end - record.cursor
     let memory = Scratch.take()
@@ -48,7 +48,7 @@ extension EventEncoder {
     record = weir_record()
     index = Self.ended
 
-    // The largest event, and the case's name and the like, which do not go into it.
+    // The limit is the largest event plus the case's name and other bytes that are not part of the event.
     writer.state.pointee.buffer.start(limit: room + 2 * EventType.maximumNameBytes)
     do {
       try memory._withUnsafeGuaranteedRef { try writer.encode(event, into: 0, of: $0) }
@@ -78,7 +78,7 @@ extension EventEncoder {
     }
   }
 
-  /// Ends the event if the rules of sampling say so.
+  /// Leaves the event out if the sampling rules say so.
   @inline(never)
   private mutating func leaveOut<E: Event>(
     _ event: E, _ type: UInt32, by sampler: Sampler, _ buffer: borrowing TaggedBuffer
@@ -91,8 +91,8 @@ extension EventEncoder {
     index = Self.ended
   }
 
-  /// Asks for the cache lines that the next event will be put into, if it is about as large as the last one. They are
-  /// there by then; without this, the first atomic operation after the event waited for them.
+  /// Prefetches the cache lines for the next event, assuming that it is about as large as the last. Otherwise the first
+  /// atomic operation after the next event would wait for these lines.
   private func fetchAhead(_ bytes: Int) {
     let cacheLine = 64
     let most = 1024
@@ -103,7 +103,7 @@ extension EventEncoder {
     }
   }
 
-  /// Puts the fields as they were encoded; answers how many bytes.
+  /// Puts the encoded fields, and returns their size in bytes.
   private mutating func putFields(of buffer: borrowing TaggedBuffer) -> Int {
     let bytes: UnsafeRawBufferPointer
     if let frame = buffer.fieldsFrame {
@@ -117,8 +117,8 @@ extension EventEncoder {
     return bytes.count
   }
 
-  /// The number of an encoded event's type, which is made if need be. Nil if it can't be; the buffer then says why, or
-  /// the log is closed.
+  /// Returns the type's number of an encoded event, and defines the type if needed. Returns `nil` if the type can't be
+  /// defined. The buffer has the reason then, unless the log is closed.
   private func type<E: Event & Encodable>(
     of event: E, in buffer: inout TaggedBuffer, _ log: UnsafeMutablePointer<weir_log>
   ) -> UInt32? {
@@ -129,7 +129,7 @@ extension EventEncoder {
         buffer.fieldsFrame = frame
         return known
       }
-      // Asked only until the type is known: a structure that encodes a nested container itself keeps its own name.
+      // Checked only until the type is known: a structure that encodes a nested container itself keeps its own name.
       if known != 0 || Self.isEnum(event) { return newType(of: E.self, frame, in: &buffer) }
     }
     buffer.fieldsFrame = buffer[0].kind == .object ? 0 : nil
@@ -141,12 +141,12 @@ extension EventEncoder {
     Mirror(reflecting: event).displayStyle == .enum
   }
 
-  /// The type of a case's first event.
+  /// Defines the type of a case at the case's first event.
   @inline(never)
   private func newType<E: Event>(of type: E.Type, _ frame: Int, in buffer: inout TaggedBuffer) -> UInt32? {
     let key = buffer.caseKey
     guard !buffer.hasUnlabelledField else {
-      buffer.fail("case \(key) has an associated value without a label; give it one, for the log needs a name")
+      buffer.fail("case \(key) has an associated value without a label; give the value a label, which names the field")
       return nil
     }
     buffer.fieldsFrame = frame

@@ -1,4 +1,4 @@
-// EventDecoder: the standard library's Decoder over a stored event's fields, for Codable types.
+// EventDecoder: the standard library's Decoder for the fields of a stored event.
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -8,22 +8,22 @@
 
 /// Decodes one value of an event.
 struct EventDecoder: Decoder {
-  /// What the decoders of one event share.
+  /// The state that the decoders of one event share.
   final class Root {
-    /// The event has this case, which its type does not know.
+    /// Whether the event has a case that its type does not know.
     var foundUnknownCase = false
   }
 
   let value: FieldValue
   let codingPath: [any CodingKey]
   let root: Root
-  /// This is the event itself, and its one key is the name of a case.
+  /// Whether this decodes the event itself, and the only key is the name of a case.
   let isCase: Bool
 
   var userInfo: [CodingUserInfoKey: Any] { [:] }
   var foundUnknownCase: Bool { root.foundUnknownCase }
 
-  /// A decoder for an event of the type that calls itself `eventName`; nil if the event is of another.
+  /// Creates a decoder for an event of the type named `eventName`. Returns `nil` if the event is of another type.
   init?(_ stored: StoredEvent, eventName: String) {
     root = Root()
     codingPath = []
@@ -46,7 +46,7 @@ struct EventDecoder: Decoder {
     isCase = false
   }
 
-  /// The decoder of a part.
+  /// Returns the decoder of a part.
   func inside(_ value: FieldValue, _ key: some CodingKey) -> EventDecoder {
     EventDecoder(value, codingPath + [key], root)
   }
@@ -70,7 +70,7 @@ struct EventDecoder: Decoder {
     EventSingleContainer(decoder: single)
   }
 
-  /// The decoder of the value itself: an event whose type encoded a single value has it in a field.
+  /// The decoder of a single value. An event whose type encoded a single value has the value in a field.
   private var single: EventDecoder {
     guard codingPath.isEmpty, case .object(let object) = value, object.count == 1, let value = object[singleField]
     else { return self }
@@ -86,7 +86,7 @@ struct EventDecoder: Decoder {
 }
 
 extension EventDecoder {
-  /// Decodes the value as `type`, be it one with a kind of its own or any other.
+  /// Decodes the value as `type`, with or without a kind of its own.
   func decode<T: Decodable>(_ type: T.Type) throws -> T {
     do {
       if let known = try known(type) { return known }
@@ -146,7 +146,7 @@ struct EventKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     return false
   }
 
-  // Stands in for every overload that the protocol lists.
+  // This method replaces all the overloads of the protocol.
   func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
     try member(key).decode(type)
   }

@@ -1,4 +1,4 @@
-// Scratch: the buffer that a thread keeps for its Codable events.
+// Scratch: the buffer that each thread keeps for its Codable events.
 
 #if canImport(Glibc)
   import Glibc
@@ -6,11 +6,11 @@
   import Musl
 #endif
 
-/// Gives each thread its own ``TaggedWriter``, so that capturing a Codable event allocates nothing of its own in steady
-/// state. While it is in use, encoding code that captures another event gets one for that event alone.
+/// Gives each thread a ``TaggedWriter`` of its own, so that capturing a Codable event allocates no buffer. If encoding
+/// code captures another event while the writer is in use, that event gets a writer of its own.
 enum Scratch {
-  /// The system's key to a value of each thread, with a destructor for when the thread ends. Nil if the system has none
-  /// left; every event then makes a writer for itself.
+  /// The system's key to a value of each thread, with a destructor that runs when the thread ends. `nil` if the system
+  /// has no keys left; each event then makes its own writer.
   private static let key: pthread_key_t? = {
     var key = pthread_key_t()
     let status = pthread_key_create(&key) { kept in
@@ -19,7 +19,7 @@ enum Scratch {
     return status == 0 ? key : nil
   }()
 
-  /// The memory of a writer for one event, to be given back.
+  /// Returns the memory of a writer for one event. The caller must give it back.
   static func take() -> Unmanaged<WriterMemory> {
     guard let key else { return .passRetained(WriterMemory()) }
     guard let kept = pthread_getspecific(key) else { return make(key) }
@@ -43,7 +43,7 @@ enum Scratch {
     if !isThreads { memory.release() }
   }
 
-  /// A writer that the thread keeps, if the system lets it.
+  /// Makes a writer, which the thread keeps if the system allows it.
   private static func make(_ key: pthread_key_t) -> Unmanaged<WriterMemory> {
     let memory = WriterMemory()
     let kept = Unmanaged.passRetained(memory)

@@ -1,62 +1,61 @@
 // TaggedBuffer: builds a tagged object in memory from calls in any order, for the events of Codable types.
 //
-// An Encoder hands out containers that may be filled in any order and interleaved, and the counts of their values are
-// known only at the end. A lane's checksum is folded in as bytes are written, so nothing there can be changed
-// afterwards. The object is therefore built in a buffer, which a thread keeps from one event to the next, and is then
-// put into the lane in one piece.
+// An Encoder hands out containers that may be filled in any order and interleaved. The numbers of their values are
+// known only at the end. A lane's checksum includes bytes as they are written, so nothing in a lane can be changed
+// afterwards. Therefore the object is built in a buffer, which a thread keeps from event to event, and then copied into
+// the lane.
 
-/// A buffer with the places in it that are still being filled.
+/// A buffer with frames, which are values that may still grow.
 ///
-/// Keeps true: every frame holds at least the byte of its kind, so no two frames begin at the same place; a frame lies
-/// within its parent; and one that is not another's ancestor or descendant lies wholly before or after it.
+/// Invariants: every frame holds at least the byte of its kind, so no two frames begin at the same place. A frame lies
+/// within its parent. Two frames of which neither is the other's ancestor don't overlap.
 struct TaggedBuffer: ~Copyable {
   /// A value that may still grow.
   struct Frame {
-    /// Position of the byte of its kind, and the position after its last byte.
+    /// The position of the kind's byte, and the position after the last byte.
     var start: Int
     var end: Int
     let parent: Int
     let depth: Int
-    /// Of its values, in an object or an array.
+    /// The number of values of an object or array.
     var count: UInt32 = 0
     var kind = Kind.null
-    /// An Encoder asked for a container of its own for it, as the code that the compiler writes for an enum's case
-    /// does.
+    /// Whether an Encoder asked for a container for this value, as the compiler's code for an enum's case does.
     var isNestedContainer = false
-    /// A value was given, if only null.
+    /// Whether a value was given, `null` included.
     var isWritten = false
   }
 
-  /// In memory of their own: what arrays do for their safety took a tenth of the whole time.
+  /// Allocated by hand: the safety checks of arrays took a tenth of the total time.
   private var frames: UnsafeMutablePointer<Frame>
   private var frameCapacity = 16
   private var frameCount = 0
-  /// The keys of the frames, but for that of frame 0, the event, which has none.
+  /// The keys of the frames. Frame 0, the event, has no key.
   private var keys: UnsafeMutablePointer<any CodingKey>
   private var memory: UnsafeMutableRawPointer
   private var capacity = 1024
   private var used = 0
 
-  /// Bytes after which nothing more is written: the event is too large anyway.
+  /// The number of bytes after which nothing more is written, because the event is too large.
   private var limit = 0
-  /// Bytes up to which a value is written without a further look: as far as there is memory and the limit allows it, 0
-  /// once nothing more is to be written.
+  /// The number of bytes up to which a value is written without a further check. Limited by the capacity and by
+  /// `limit`; 0 once nothing more will be written.
   private var bound = 0
   private(set) var isTooLarge = false
 
-  /// Why the event can't be written, if it can't. The first reason counts.
+  /// The first reason why the event can't be written, if any.
   private(set) var failure: String?
 
-  /// Whether what was written so far is whole. Once it is not, nothing more is written, and the event is refused.
+  /// Whether everything so far was written. If not, nothing more is written, and the event is refused.
   var isGood: Bool { failure == nil && !isTooLarge }
 
-  /// The same, at less cost.
+  /// The same as ``isGood``, at lower cost.
   var isOpen: Bool { bound > 0 }
 
-  /// The frame whose values become the event's fields; nil if there is none and the value itself becomes a field.
+  /// The frame whose values become the event's fields; `nil` if the value itself becomes a field.
   var fieldsFrame: Int?
 
-  /// A field of an enum's case has no label.
+  /// Whether a field of an enum's case has no label.
   private(set) var hasUnlabelledField = false
 
   init() {
@@ -95,13 +94,14 @@ struct TaggedBuffer: ~Copyable {
     }
   }
 
-  /// The frame of an enum's case, if what was encoded looks like one: a nested container is all there is.
+  /// The frame of an enum's case: a nested container that is the only value. `nil` if the event does not look like a
+  /// case.
   var caseFrame: Int? {
     guard frameCount > 1, frames[0].kind == .object, frames[0].count == 1 else { return nil }
     return frames[1].isNestedContainer && frames[1].parent == 0 && frames[1].kind == .object ? 1 : nil
   }
 
-  /// The name of the case, in UTF-8: the key of the only value of frame 0. Valid until the next write.
+  /// The name of the case in UTF-8, which is the key of the only value of frame 0. Valid until the next write.
   var caseName: UnsafeRawBufferPointer {
     let keyStart = frames[0].start + 1 + 4 + 4
     return UnsafeRawBufferPointer(start: memory + keyStart, count: frames[1].start - keyStart)
@@ -112,13 +112,13 @@ struct TaggedBuffer: ~Copyable {
   /// Whether the event is a case of an enum.
   var isCase: Bool { fieldsFrame != nil && fieldsFrame == caseFrame }
 
-  /// The bytes of a frame after that of its kind. Valid until the next write.
+  /// Returns the bytes of a frame after the kind's byte. Valid until the next write.
   func contents(of frame: Int) -> UnsafeRawBufferPointer {
     let start = frames[frame].start + 1
     return UnsafeRawBufferPointer(start: memory + start, count: frames[frame].end - start)
   }
 
-  /// The whole value of a frame, its kind included.
+  /// Returns the bytes of a frame, including the kind's byte. Valid until the next write.
   func value(of frame: Int) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: memory + frames[frame].start, count: frames[frame].end - frames[frame].start)
   }
@@ -128,13 +128,13 @@ struct TaggedBuffer: ~Copyable {
     bound = 0
   }
 
-  /// Out of line, and so is the making of the text.
+  /// Not inlined, and neither is the code that makes the text.
   @inline(never)
   private mutating func fail(_ frame: Int, _ reason: @autoclosure () -> String) {
     fail("\(describe(frame)) \(reason())")
   }
 
-  /// The keys from the event down to a frame.
+  /// Returns the keys from the event down to a frame.
   func path(of frame: Int) -> [any CodingKey] {
     var path: [any CodingKey] = []
     var at = frame
@@ -154,7 +154,7 @@ struct TaggedBuffer: ~Copyable {
 // MARK: Writing
 
 extension TaggedBuffer {
-  /// Makes a frame an object, an array or a scalar. What it was made once, it stays.
+  /// Makes a frame an object, an array or a scalar. A frame never changes its kind afterwards.
   mutating func shape(_ frame: Int, as kind: Kind) {
     guard isGood else { return }
     let isContainer = kind == .object || kind == .array
@@ -172,9 +172,9 @@ extension TaggedBuffer {
     room(for: 4, in: frame)?.storeBytes(of: 0, as: UInt32.self)
   }
 
-  /// Counts one more value of an object, adds its key, and answers room for so many bytes of the value.
+  /// Counts a further value of an object, adds its key, and returns room for `count` bytes of the value.
   mutating func member(_ key: String, _ count: Int, of frame: Int) -> UnsafeMutableRawPointer? {
-    // The storage is asked first: String.withUTF8 mutates, and only texts bridged from elsewhere need that.
+    // The contiguous storage is tried first: String.withUTF8 mutates, and only bridged strings need it.
     let place = key.utf8.withContiguousStorageIfAvailable { member($0, count, of: frame) }
     if let place { return place }
     var key = key
@@ -193,28 +193,28 @@ extension TaggedBuffer {
     return place + 4 + key.count
   }
 
-  /// A case's fields without labels have the names _0, _1 and so on.
+  /// Notes a field without a label. Swift names such fields _0, _1 and so on.
   private mutating func noteUnlabelled(_ key: UnsafeBufferPointer<UInt8>, in frame: Int) {
     guard frames[frame].isNestedContainer, frames[frame].parent == 0, key.count > 1 else { return }
     let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
     if key.dropFirst().allSatisfy({ digits ~= $0 }) { hasUnlabelledField = true }
   }
 
-  /// Counts one more value of an array, and answers room for so many bytes of it.
+  /// Counts a further value of an array, and returns room for `count` bytes of the value.
   mutating func element(_ count: Int, of frame: Int) -> UnsafeMutableRawPointer? {
     bumpCount(of: frame)
     return room(for: count, in: frame)
   }
 
-  /// Makes a frame a scalar, and answers room for so many bytes after that of its kind.
+  /// Makes a frame a scalar, and returns room for `count` bytes after the kind's byte.
   mutating func scalar(_ kind: Kind, _ count: Int, in frame: Int) -> UnsafeMutableRawPointer? {
     shape(frame, as: kind)
     return room(for: count, in: frame)
   }
 
-  /// Opens the value that a key or a count announced: a byte at its parent's end, which is there already. Once nothing
-  /// more is to be written, the parent stands in for it: else an event that is too large would have frames without
-  /// limit.
+  /// Opens the value that a key or a count announced, at the byte that already exists at the parent's end. Once nothing
+  /// more will be written, returns the parent instead: otherwise an event that is too large would have an unlimited
+  /// number of frames.
   mutating func openFrame(in parent: Int, key: some CodingKey) -> Int {
     guard isOpen else { return parent }
     let end = frames[parent].end
@@ -230,7 +230,7 @@ extension TaggedBuffer {
     frames[frame].isNestedContainer = true
   }
 
-  /// Counts one more value of an object or an array.
+  /// Counts a further value of an object or an array.
   @inline(__always)
   private mutating func bumpCount(of frame: Int) {
     guard bound > 0 else { return }
@@ -239,8 +239,8 @@ extension TaggedBuffer {
     memory.storeBytes(of: count.littleEndian, toByteOffset: frames[frame].start &+ 1, as: UInt32.self)
   }
 
-  /// Room at a frame's end. Where the frame is the last thing in the buffer, as it nearly always is, that is an append;
-  /// else what lies behind is moved. Nil if nothing more is to be written.
+  /// Returns room at a frame's end. If the frame is the last in the buffer, as it usually is, that appends. Otherwise
+  /// the bytes behind the frame are moved. Returns `nil` if nothing more will be written.
   @inline(__always)
   private mutating func room(for count: Int, in frame: Int) -> UnsafeMutableRawPointer? {
     let place = frames[frame].end
@@ -277,8 +277,8 @@ extension TaggedBuffer {
     return memory + place
   }
 
-  /// Moves the frames that lie wholly behind `place`. The ancestors of `frame` begin before it, and so do the frames
-  /// inside it, since each holds a byte at least.
+  /// Moves the frames that lie completely behind `place`. Ancestors of `frame` begin before `place`. So do the frames
+  /// within `frame`, because each holds at least one byte.
   private mutating func moveFrames(from place: Int, by count: Int, except frame: Int) {
     for index in 0..<frameCount where index != frame && frames[index].start >= place {
       frames[index].start += count
@@ -309,7 +309,7 @@ extension TaggedBuffer {
   }
 }
 
-/// Copies a short text without a call: as one or two words, which overlap where they must.
+/// Copies a short text without a function call, as one or two words that may overlap.
 @inline(__always)
 private func copyName(_ from: UnsafeRawPointer, _ count: Int, to place: UnsafeMutableRawPointer) {
   func words<Word: BitwiseCopyable>(_ type: Word.Type) {

@@ -1,4 +1,4 @@
-// Tagged objects as bytes in memory: what a definition's attributes, a global context and a scope are kept as.
+// TaggedBytes: tagged objects as bytes in memory, for a definition's attributes, global contexts and scopes.
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -7,14 +7,15 @@
 #endif
 
 extension FieldObject {
-  /// The object as a log has it: a count, then each name and its value with the value's kind. Nil if values are nested
-  /// deeper than ``maximumDepth``, which no reader would follow.
+  /// The object as a log stores it: a count, then each name and its value with the value's kind. `nil` if values are
+  /// nested deeper than ``maximumDepth``, which readers refuse.
   package func taggedBytes() -> [UInt8]? {
     var writer = TaggedBytes()
     return writer.putMembers(self, depth: 0) ? writer.bytes : nil
   }
 
-  /// Reads what ``taggedBytes()`` wrote, trusting none of it. Nil if the bytes are not just one object.
+  /// Decodes the bytes of ``taggedBytes()``. Trusts none of the bytes. Returns `nil` if they are not exactly one
+  /// object.
   package init?(taggedBytes bytes: UnsafeRawBufferPointer) {
     var reader = PayloadReader(bytes)
     guard let object = try? reader.tagged() else { return nil }
@@ -22,12 +23,12 @@ extension FieldObject {
   }
 }
 
-/// Appends tagged values. The same as ``EventEncoder/putTagged(_:depth:)`` does in a lane, into memory that may be
-/// kept.
+/// Appends tagged values to memory that may be kept, in the format that ``EventEncoder/putTagged(_:depth:)`` writes
+/// into a lane.
 private struct TaggedBytes {
   var bytes: [UInt8] = []
 
-  /// False if a value is nested too deep, here and below.
+  /// Returns `false` if a value is nested too deep, as do the methods below.
   mutating func putMembers(_ object: FieldObject, depth: Int) -> Bool {
     putNumber(UInt32(truncatingIfNeeded: object.count))
     for member in object {

@@ -1,4 +1,4 @@
-// TaggedEncoder: the standard library's Encoder over a TaggedWriter, for events of Codable types.
+// TaggedEncoder: the standard library's Encoder for the events of Codable types, on top of a TaggedWriter.
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -29,7 +29,7 @@ struct TaggedEncoder: Encoder {
   }
 }
 
-/// A container of an event that is over.
+/// Returns a container of an event that has ended.
 @inline(never)
 private func deadContainer<Key: CodingKey>(_ target: TaggedTarget) -> KeyedEncodingContainer<Key> {
   KeyedEncodingContainer(TaggedKeyedContainer<Key>(target: TaggedTarget(overAs: target)))
@@ -49,7 +49,7 @@ struct TaggedKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     try target.writer.encode(value, at: .member(of: target.frame, key.stringValue), key: key, of: target.memory)
   }
 
-  // The types of the protocol's own requirements, which the general one above would have to tell apart.
+  // Overloads for the types that the protocol requires. The general method above would have to compare the types.
   func encode(_ value: Bool, forKey key: Key) { put(key) { $0.put(.bool, value ? 1 as UInt8 : 0, at: $1) } }
   func encode(_ value: String, forKey key: Key) { put(key) { $0.putText(value, at: $1) } }
   func encode(_ value: Double, forKey key: Key) { put(key) { $0.put(.double, value.bitPattern, at: $1) } }
@@ -92,7 +92,7 @@ struct TaggedKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     target.writer.open(.member(of: target.frame, key.stringValue), key)
   }
 
-  /// An encoder of the next value, which may be used at any time until the event's end.
+  /// Returns an encoder for the next value. The encoder may be used at any time until the event ends.
   private func encoder(_ key: some CodingKey) -> TaggedEncoder {
     TaggedEncoder(target: target.isLive ? TaggedTarget(target.memory, open(key)) : TaggedTarget(overAs: target))
   }
@@ -109,7 +109,7 @@ struct TaggedUnkeyedContainer: UnkeyedEncodingContainer {
     _ = target.writer.put(.null, 0, at: .element(of: target.frame))
   }
 
-  // Stands in for every overload that the protocol lists.
+  // This method replaces all the overloads of the protocol.
   func encode<T: Encodable>(_ value: T) throws {
     guard target.isLive else { return }
     try target.writer.encode(value, at: .element(of: target.frame), key: TextKey(index: count), of: target.memory)
@@ -146,9 +146,9 @@ struct TaggedSingleContainer: SingleValueEncodingContainer {
   }
 }
 
-/// A key that is a text or an index: of the elements of arrays, of `super`, and of fields while decoding.
+/// A key that is a text or an index: for elements of arrays, for `super`, and for fields while decoding.
 ///
-/// The text of an index is made only when it is asked for, which is seldom.
+/// The text of an index is created only on demand, which is rare.
 struct TextKey: CodingKey {
   private enum Content {
     case text(String)

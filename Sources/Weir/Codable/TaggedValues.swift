@@ -1,4 +1,5 @@
-// Writing values that carry their kind with them: a byte for the kind, then the value, whose parts are tagged too.
+// TaggedValues: writes values that carry their own kind: a byte for the kind, then the value, whose parts are tagged
+// too.
 
 import CCapture
 
@@ -9,7 +10,7 @@ import CCapture
 #endif
 
 extension EventEncoder {
-  /// Puts the kind and the value. `depth` is the number of values around it, itself included.
+  /// Puts the kind and the value. `depth` is the number of enclosing values, plus one for the value itself.
   mutating func putTagged(_ value: FieldValue, depth: Int) {
     func kind(_ kind: Kind) { weir_put_u8(&record, kind.rawValue) }
     switch value {

@@ -1,5 +1,5 @@
-// TaggedWriter: what the encoders of one event share; writes the values whose types have a kind of their own, and lets
-// all others encode themselves.
+// TaggedWriter: the state that the encoders of one event share. Writes values whose types have a kind, and lets all
+// other values encode themselves.
 
 import Synchronization
 
@@ -9,23 +9,23 @@ import Synchronization
   import Foundation
 #endif
 
-/// What a thread keeps from one event to the next: the buffer, and what is handed out to fill it.
+/// The state that a thread keeps from event to event: the buffer, and the bookkeeping of its users.
 struct WriterState: ~Copyable {
   var buffer = TaggedBuffer()
 
-  /// The number of the event that is being encoded. Atomic for the sake of an encoder that was kept and is used by
-  /// another thread: it sees that its event is over.
+  /// The number of the event being encoded. Atomic because another thread may use an encoder that was kept, and must
+  /// see that the event has ended.
   let event = Atomic<UInt64>(1)
 
-  /// A thread encodes one event at a time with it.
+  /// Whether a thread is encoding an event with this state. A thread encodes one event at a time.
   var isInUse = false
 
-  /// The size of the last event's fields.
+  /// The size of the last event's fields, in bytes.
   var lastBytes = 0
 }
 
-/// Owns the memory of a writer. Everything handed out refers to it, so that what the user's code keeps never writes to
-/// memory that is gone.
+/// Owns the memory of a writer. Every encoder and container refers to it, so that one kept by the user's code never
+/// writes to freed memory.
 final class WriterMemory {
   let writer: TaggedWriter
 
@@ -42,24 +42,25 @@ final class WriterMemory {
 
 /// Writes the values of one event.
 ///
-/// A bare pointer, to be used while something holds its ``WriterMemory``: references cost an atomic operation to copy,
-/// and the language checks their properties for overlapping access, which together took half of the whole time. The
-/// accesses can't overlap, for no code but the buffer's runs within one.
+/// A plain pointer, valid while its ``WriterMemory`` is retained. References would take half of the total time: copying
+/// a reference is an atomic operation, and the language checks properties of objects for overlapping access. Accesses
+/// can't overlap here, because only the buffer's code runs within an access.
 struct TaggedWriter {
   let state: UnsafeMutablePointer<WriterState>
 
-  /// Ends the event. Encoders and containers that the user's code still holds write nothing any more.
+  /// Ends the event. Encoders and containers that the user's code still holds write nothing from now on.
   func end() {
     let event = state.pointee.event.load(ordering: .relaxed)
     state.pointee.event.store(event &+ 1, ordering: .relaxed)
   }
 
-  /// Where a value goes.
+  /// The place of a value.
   enum Place {
-    /// It is the value of a frame that was opened for it.
+    /// The value of a frame that was opened for it.
     case frame(Int)
-    /// It is the next value of an object, with its key, or of an array.
+    /// The next value of an object, with its key.
     case member(of: Int, String)
+    /// The next value of an array.
     case element(of: Int)
   }
 
@@ -71,18 +72,18 @@ struct TaggedWriter {
     try encode(value, into: open(place, key), of: memory)
   }
 
-  /// Lets a value encode itself into a frame; not any more once the event is refused, or a value that is nested without
-  /// end would use up the stack.
+  /// Lets a value encode itself into a frame. Does nothing once the event is refused: otherwise a value with endless
+  /// nesting would overflow the stack.
   func encode<T: Encodable>(_ value: T, into frame: Int, of memory: WriterMemory) throws {
     guard state.pointee.buffer.isOpen else { return }
     do {
       try value.encode(to: TaggedEncoder(target: TaggedTarget(memory, frame)))
     } catch {
-      // The code around may catch this and go on, but half of the value is written.
+      // The calling code may catch this error and continue, but half of the value is written.
       state.pointee.buffer.fail("\(state.pointee.buffer.describe(frame)) could not be encoded: \(error)")
       throw error
     }
-    // A value that encoded nothing is an object without fields, as JSONEncoder has it.
+    // As in JSONEncoder, a value that encoded nothing becomes an object without fields.
     if !state.pointee.buffer[frame].isWritten { state.pointee.buffer.shape(frame, as: .object) }
   }
 
@@ -100,7 +101,8 @@ struct TaggedWriter {
     }
   }
 
-  /// Puts a value's kind, and answers room for so many bytes of the value. Nil if nothing more is to be written.
+  /// Puts a value's kind, and returns room for `count` bytes of the value. Returns `nil` if nothing more will be
+  /// written.
   @inline(__always)
   func put(_ kind: Kind, _ count: Int, at place: Place) -> UnsafeMutableRawPointer? {
     let room: UnsafeMutableRawPointer?
@@ -134,10 +136,10 @@ struct TaggedWriter {
     if let from = bytes.baseAddress { (room + 4).copyMemory(from: from, byteCount: bytes.count) }
   }
 
-  /// Puts a value whose type has a kind of its own; answers whether it has. The types are compared, not cast to: that
-  /// costs a nanosecond, a cast to a protocol a hundred.
+  /// Puts a value whose type has a kind of its own. Returns `false` for any other type. The types are compared instead
+  /// of cast: a comparison costs a nanosecond, a cast to a protocol a hundred.
   func putKnown<T>(_ value: T, at place: Place) -> Bool {
-    // Each branch has just proved that T is the type that the bits are read as.
+    // Each branch below has established that T is the type that the bits are read as.
     func bits<Known>(_ type: Known.Type) -> Known { unsafeBitCast(value, to: type) }
     if T.self == String.self {
       putText(bits(String.self), at: place)
@@ -189,7 +191,7 @@ struct TaggedWriter {
     return true
   }
 
-  /// The types that are stored as a value of another one, in the place of the parts that they would encode.
+  /// Puts a value whose type is stored as a value of another type, instead of the parts that it would encode.
   private func putConverted<T>(_ value: T, at place: Place) -> Bool {
     func bits<Known>(_ type: Known.Type) -> Known { unsafeBitCast(value, to: type) }
     if T.self == URL.self {
@@ -205,9 +207,9 @@ struct TaggedWriter {
   }
 }
 
-/// What an encoder or a container writes to: a frame of an event.
+/// The frame of an event that an encoder or a container writes to.
 ///
-/// Three words, so that an `any Encoder` holds it without a box.
+/// Three words, so that an `any Encoder` stores it inline.
 struct TaggedTarget {
   let memory: WriterMemory
   let frame: Int
@@ -220,7 +222,7 @@ struct TaggedTarget {
     event = memory.writer.state.pointee.event.load(ordering: .relaxed)
   }
 
-  /// A target that is over for ever, for what is handed out once its event is over.
+  /// Creates a target that has ended, for encoders and containers of an event that has ended.
   init(overAs other: TaggedTarget) {
     memory = other.memory
     frame = 0
@@ -230,7 +232,7 @@ struct TaggedTarget {
   @inline(__always)
   var writer: TaggedWriter { memory.writer }
 
-  /// The event is still being encoded. Once it is over, what its encoders are told goes nowhere.
+  /// Whether the event is still being encoded. Once it has ended, its encoders write nothing.
   @inline(__always)
   var isLive: Bool { event == writer.state.pointee.event.load(ordering: .relaxed) }
 
@@ -243,7 +245,7 @@ struct TaggedTarget {
 
   var path: [any CodingKey] { isLive ? buffer.path(of: frame) : [] }
 
-  /// A keyed container of a frame of the same event.
+  /// Returns a keyed container for a frame of the same event.
   func container<Key: CodingKey>(_ type: Key.Type, _ frame: Int) -> KeyedEncodingContainer<Key> {
     KeyedEncodingContainer(TaggedKeyedContainer<Key>(target: TaggedTarget(memory, frame)))
   }

@@ -1,17 +1,17 @@
-// Association: the tracker's default user and global fields, which hold where nothing else is bound.
+// Association: the tracker's default user and global fields, which apply where nothing else is bound.
 
 import Synchronization
 
-/// What holds for every event of a tracker, as it was last set.
+/// The default user and the global fields of a tracker.
 struct ProcessContext {
   var globals = GlobalFields()
   var user: EventUser?
-  /// Names of the user's traits.
+  /// The names of the user's sensitive traits.
   var sensitiveTraits: Set<String> = []
-  /// Counts the changes.
+  /// The number of changes so far.
   var version: UInt64 = 0
 
-  /// As the log stores it; empty for nothing.
+  /// The encoded context; empty if there is none.
   fileprivate func bytes() throws(WeirError) -> [UInt8] {
     let object = ContextBytes.global(
       fields: globals.object, user: user, sensitive: globals.sensitive.union(sensitiveTraits))
@@ -19,73 +19,77 @@ struct ProcessContext {
     guard let bytes = object.taggedBytes(), bytes.count <= LogHandle.maximumContextBytes else {
       throw WeirError(
         .limit,
-        "global fields and user take over \(LogHandle.maximumContextBytes) bytes, or are nested over "
-          + "\(maximumDepth - 2) deep; keep the large ones out, or put them into events")
+        "the global fields and the user take more than \(LogHandle.maximumContextBytes) bytes, or are nested more than "
+          + "\(maximumDepth - 2) deep; leave out the large ones, or put them into events")
     }
     return bytes
   }
 }
 
 extension Tracker {
-  /// What holds for every event from here on. Changed by ``setGlobals(_:)`` and ``updateGlobals(_:)``.
+  /// The global fields of every event from now on. Change them with ``setGlobals(_:)`` and ``updateGlobals(_:)``.
   public var globals: GlobalFields { context.withLock { $0.globals } ?? GlobalFields() }
 
-  /// Sets what holds for every event from here on: for all that this thread captures after the call, and for what other
-  /// threads capture once they know of it.
+  /// Sets the global fields of every event from now on. They apply to every event that this thread captures after the
+  /// call, and to events of other threads once those threads see the change.
   ///
-  /// Stored in the log once, and before the call returns, so that it survives what the events survive; each event
-  /// carries its number. Meant for what changes seldom: the global contexts of one opening take 128 KiB at most, and
-  /// the other half of the room for definitions is for types; setting what was set before takes none. What changes with
-  /// each request is for ``Bindings``.
+  /// The log stores the global fields once, before the call returns, and each event refers to them by number. They
+  /// survive whatever the events survive.
   ///
-  /// Throws `limit` (over 16 KiB, nested over 14 deep, or no room for definitions any more) or `closed`; then nothing
-  /// has changed. Takes a lock, from any thread.
+  /// Meant for values that change seldom: all global contexts of one opening may take 128 KiB, half of the room for
+  /// definitions. The other half is for types. Setting the same fields again takes no room. For values that change with
+  /// each request, use ``Bindings``.
+  ///
+  /// Throws `limit` (over 16 KiB, nested more than 14 deep, or no room for definitions) or `closed`. The global fields
+  /// are unchanged then. Takes a lock. Any thread may call this.
   public func setGlobals(_ globals: GlobalFields) throws(WeirError) {
     try changeContext { $0.globals = globals }
   }
 
-  /// Changes what holds for every event from here on.
+  /// Changes the global fields of every event from now on.
   ///
   /// ```swift
   /// try tracker.updateGlobals { $0.consent = "statistics" }
   /// ```
   ///
-  /// `change` may be called again, if another thread changed them meanwhile. Throws as ``setGlobals(_:)`` does.
+  /// `change` is called again if another thread changed the global fields in the meantime. Throws what
+  /// ``setGlobals(_:)`` throws.
   public func updateGlobals(_ change: (inout GlobalFields) -> Void) throws(WeirError) {
     while true {
       guard let (before, version) = context.withLock({ ($0.globals, $0.version) }) else { throw detached }
       var globals = before
-      // Outside of the lock, so that it may ask the tracker whatever it wants to.
+      // Called outside of the lock, so that `change` may use the tracker.
       change(&globals)
       let isChanged = try changeContext(ifStill: version) { $0.globals = globals }
       if isChanged { return }
     }
   }
 
-  /// The default user: of events that are captured where no user is bound (``Bindings``).
+  /// The default user: the user of events that are captured where no user is bound (``Bindings``).
   public var user: EventUser? { context.withLock { $0.user } ?? nil }
 
-  /// Makes `id` the default user, of all events from here on that are captured where no user is bound: in a program
-  /// that has one user at a time. Servers bind users to their requests: ``Bindings``.
+  /// Makes `id` the default user: the user of all events that are captured from now on where no user is bound. Meant
+  /// for programs with one user at a time. Servers bind a user to each request instead: see ``Bindings``.
   ///
-  /// Also captures an event `weir.associated` with the fields `user` and `traits`, so that readers and providers learn
-  /// of it in order with the other events: ``StoredEvent/association``. All that this thread captures after the call
-  /// has the user; what other threads capture meanwhile has the one or the other. `sensitive` names traits that must
-  /// not leave the process as they are.
+  /// Also captures an event `weir.associated` with the fields `user` and `traits`. Readers and providers get that event
+  /// in order with the others: see ``StoredEvent/association``. All events that this thread captures after the call
+  /// have the new user. Events that other threads capture during the call have the old or the new user. `sensitive`
+  /// names the traits that must not leave the process unredacted.
   ///
-  /// Throws `limit` and `closed` as ``setGlobals(_:)`` does; and `timeout` or `noSpace` if the event could not be
-  /// captured, because the lane was full or the log can't grow. After `limit` there is no default user, which a
-  /// `weir.disassociated` tells, and without room for that no global fields either: no event may say that it is the
-  /// former user's. After another error the default user is who it was. Takes a lock, from any thread; where captures
-  /// may wait (``OverflowPolicy/block``), so may this.
+  /// Throws `limit` and `closed` like ``setGlobals(_:)``, and `timeout` or `noSpace` if the event could not be
+  /// captured, because the lane was full or the log can't grow. After `limit` there is no default user, so that no
+  /// event names the former user, and a `weir.disassociated` event says so. If there is no room for that change either,
+  /// the global fields are removed as well. After any other error the default user is unchanged.
+  ///
+  /// Takes a lock. Any thread may call this. Waits if captures may wait (``OverflowPolicy/block``).
   public func associate(
     _ id: String, traits: FieldObject = [:], sensitive: Set<String> = []
   ) throws(WeirError) {
     try changeUser(EventUser(id: id, traits: traits), sensitive)
   }
 
-  /// From here on there is no default user. Captures an event `weir.disassociated`, with the field `user` if there was
-  /// one. Order and errors as of ``associate(_:traits:sensitive:)``.
+  /// Removes the default user from all events from now on. Captures an event `weir.disassociated`, with the field
+  /// `user` if there was a default user. For order and errors see ``associate(_:traits:sensitive:)``.
   public func disassociate() throws(WeirError) {
     try changeUser(nil, [])
   }
@@ -105,7 +109,7 @@ extension Tracker {
         do throws(WeirError) {
           try captureChange(of: user, from: context.user)
         } catch {
-          // Bytes that were set before take no room: this can't fail for want of it.
+          // Storing the same bytes again takes no room, so this can't fail for lack of room.
           try? put(context)
           throw error
         }
@@ -120,8 +124,8 @@ extension Tracker {
     try result.get()
   }
 
-  /// There is no room to store who the user is. No event may say that it is the former one's, so from here on it is
-  /// nobody's; and where there is no room to store that beside the global fields, these go, too.
+  /// Removes the default user, because there is no room to store the new user, and no event may name the former one. If
+  /// there is no room for the global fields alone either, removes these too.
   private func leaveNobody(_ context: inout ProcessContext) {
     guard let former = context.user else { return }
     context.version += 1
@@ -131,20 +135,21 @@ extension Tracker {
       try put(context)
     } catch {
       context.globals = GlobalFields()
-      // Nothing takes no room.
+      // An empty context takes no room.
       try? put(context)
     }
     try? captureChange(of: nil, from: former)
   }
 
-  /// The child of a fork has neither log nor context.
+  /// The error of a forked child, which has neither log nor context.
   private var detached: WeirError {
     WeirError(
-      .closed, "the log \(directory) belongs to the process that opened it; open a log of its own in its fork",
+      .closed, "the log \(directory) belongs to the process that opened it; open another log in the forked process",
       path: directory)
   }
 
-  /// Captures what readers go by. Under the lock, so that the last such event names the user that is.
+  /// Captures the event that tells readers of the change. Called with the lock held, so that the last such event names
+  /// the current user.
   private func captureChange(of user: EventUser?, from former: EventUser?) throws(WeirError) {
     let receipt =
       if let user {
@@ -158,7 +163,7 @@ extension Tracker {
     case .closed, .detached:
       throw WeirError(.closed, "\(what): the log \(directory) is closed", path: directory)
     case .storage:
-      let remedy = "the log can't grow; make room on the disk, or raise byteLimit"
+      let remedy = "the log can't grow; free space on the disk, or raise byteLimit"
       throw WeirError(.noSpace, "\(what): \(remedy)", path: directory)
     case .tooLarge:
       throw WeirError(.limit, "\(what): the traits are larger than maximumEventBytes", path: directory)
@@ -184,18 +189,18 @@ extension Tracker {
     return try result.get()
   }
 
-  /// Stores a context, and has captures name it from here on.
+  /// Stores a context, which captures refer to from now on.
   private func put(_ context: ProcessContext) throws(WeirError) {
     try handle.setContext(context.bytes())
     defaultUserKey.store(context.user.map { SamplingKey.of($0.id) } ?? 0, ordering: .relaxed)
   }
 }
 
-/// A change of the default user, as an event tells it.
+/// A change of the default user, as told by an event.
 public enum Association: Hashable, Sendable {
-  /// The default user is this one from here on.
+  /// This user is the default user from now on.
   case associated(EventUser)
-  /// There is none from here on.
+  /// There is no default user from now on.
   case disassociated
 
   static let associatedName = EventType.reservedPrefix + "associated"
@@ -203,7 +208,7 @@ public enum Association: Hashable, Sendable {
 }
 
 extension StoredEvent {
-  /// The change of the default user that this event tells; nil for any other event.
+  /// The change of the default user that this event tells of; `nil` for any other event.
   public var association: Association? {
     switch name {
     case Association.associatedName:

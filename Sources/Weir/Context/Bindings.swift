@@ -1,6 +1,6 @@
 // Bindings: who and what the events of a piece of work are captured for.
 
-/// What is bound to a piece of work: the user, the view and the fields that its events are captured for.
+/// The user, the view and the fields that are bound to a piece of work. Every event captured in the work has them.
 ///
 /// ```swift
 /// func handle(_ request: Request) async throws -> Response {
@@ -11,54 +11,55 @@
 /// }
 /// ```
 ///
-/// **Where bindings reach.** Bindings are task-local: child tasks, task groups and `Task { }` have them.
-/// `Task.detached`, dispatch queues and threads that the program makes have none; carry the bindings over by hand:
+/// **Where bindings apply.** Bindings are task-local: child tasks, task groups and `Task { }` inherit them.
+/// `Task.detached`, dispatch queues and threads that the program creates don't; pass the bindings on by hand:
 ///
 /// ```swift
 /// let bindings = Bindings.current
 /// queue.async { bindings.run { _ = tracker.track(Checkout.shipped) } }
 /// ```
 ///
-/// Outside of a task, bindings belong to the thread. They count for every tracker of the process.
+/// Outside of a task, bindings belong to the thread. They apply to every tracker of the process.
 ///
-/// **Nesting.** Inside of another binding, a user takes the place of the outer user, traits included. Fields are laid
-/// over the outer fields of the same names. A view has the outer view's id as its ``EventView/parent``.
+/// **Nesting.** An inner user replaces the outer user, traits included. An inner field replaces an outer field of the
+/// same name. An inner view has the outer view's id as its ``EventView/parent``.
 ///
-/// **Cost.** A call encodes what it binds once, and allocates: bind once a request. From the first binding of the
-/// process on, each capture reads a task-local value, and inside of a binding copies the encoded bytes, up to 4 KiB,
-/// into the event. A process that never binds anything pays one load a capture.
+/// **Cost.** A call encodes the bindings once, and allocates: bind once for each request. After the first binding of
+/// the process, each capture reads a task-local value. Within a binding, each capture also copies the encoded bytes, up
+/// to 4 KiB, into the event. In a process that never binds anything, each capture pays one load.
 ///
-/// **Limits.** What is bound takes 4,096 bytes at most, names included, and is nested 15 deep at most. What does not
-/// fit is left out, traits first; no event ever has another user for it. ``Counters/bindingsRefused`` counts, and the
-/// first refusal is logged.
+/// **Limits.** Bindings take at most 4,096 bytes, names included, and are nested at most 15 deep. What does not fit is
+/// left out, traits first. No event ever names another user because of that. ``Counters/bindingsRefused`` counts such
+/// bindings, and the first is logged.
 ///
-/// **Crash.** What an event carries survives whatever the event survives.
+/// **Crash.** The bindings of an event survive whatever the event survives.
 public struct Bindings: Sendable {
-  /// What is bound, encoded; nil for nothing.
+  /// The encoded bindings; `nil` if nothing is bound.
   private let scope: EncodedScope?
 
-  /// What is bound here.
+  /// The bindings of the current task, or of the current thread outside of a task.
   public static var current: Bindings { Bindings(scope: EncodedScope.current) }
 
-  /// The user; `nil` if none is bound, or if nobody is. Without a bound user, events have ``Tracker/user``.
+  /// The bound user; `nil` if no user is bound, or if the absence of a user is bound. Without a binding, events have
+  /// ``Tracker/user``.
   public var user: EventUser? { scope?.user }
 
-  /// The view; `nil` if none is bound.
+  /// The bound view; `nil` if no view is bound.
   public var view: EventView? { scope?.view }
 
-  /// The fields.
+  /// The bound fields.
   public var fields: FieldObject { scope?.fields ?? [:] }
 
-  /// Binds a user, and fields and a view where they are given, to everything captured in `body`.
+  /// Binds a user, and optionally fields and a view, to everything that is captured in `body`.
   ///
   /// - Parameters:
-  ///   - user: The user's id, whatever ``Tracker/associate(_:traits:sensitive:)`` said; `nil` says that there is no
-  ///     user.
+  ///   - user: The user's id, which replaces the user of ``Tracker/associate(_:traits:sensitive:)``. `nil` says that
+  ///     there is no user.
   ///   - traits: What is known about the user.
-  ///   - fields: Fields for ``EventContext/fields``, apart from the events' own.
-  ///   - view: The name of a view (page, screen, request). This showing of the view gets an id that no other has.
-  ///   - sensitive: Names of traits and fields that must not leave the process as they are. What is bound inside under
-  ///     such a name is sensitive too.
+  ///   - fields: The fields for ``EventContext/fields``, separate from the events' own fields.
+  ///   - view: The name of a view (page, screen, request). The showing of the view gets a unique id.
+  ///   - sensitive: The names of traits and fields that must not leave the process unredacted. Inner bindings of the
+  ///     same names are sensitive too.
   ///   - body: The work.
   @discardableResult
   public static func with<Result, Failure: Error>(
@@ -69,7 +70,7 @@ public struct Bindings: Sendable {
     return try bind(.binding(user: .some(user), fields: fields, view: view, sensitive: sensitive), body)
   }
 
-  /// Binds a user, and fields and a view where they are given, to everything captured in asynchronous work, which runs
+  /// Binds a user, and optionally fields and a view, to everything that is captured in asynchronous work. The work runs
   /// on the caller's actor.
   @discardableResult
   public static func with<Result, Failure: Error>(
@@ -82,7 +83,7 @@ public struct Bindings: Sendable {
     return try await bind(scope, isolation, body)
   }
 
-  /// Binds fields and a view to everything captured in `body`; the user stays.
+  /// Binds fields and a view to everything that is captured in `body`. The bound user stays.
   @discardableResult
   public static func with<Result, Failure: Error>(
     fields: FieldObject = [:], view: String? = nil, sensitive: Set<String> = [], _ body: () throws(Failure) -> Result
@@ -90,8 +91,8 @@ public struct Bindings: Sendable {
     try bind(.binding(user: nil, fields: fields, view: view, sensitive: sensitive), body)
   }
 
-  /// Binds fields and a view to everything captured in asynchronous work, which runs on the caller's actor; the user
-  /// stays.
+  /// Binds fields and a view to everything that is captured in asynchronous work. The bound user stays. The work runs
+  /// on the caller's actor.
   @discardableResult
   public static func with<Result, Failure: Error>(
     fields: FieldObject = [:], view: String? = nil, sensitive: Set<String> = [],
@@ -101,14 +102,14 @@ public struct Bindings: Sendable {
     return try await bind(scope, isolation, body)
   }
 
-  /// Runs `body` with these bindings in the place of what is bound there: in a detached task, on a dispatch queue, on
+  /// Runs `body` with these bindings instead of the current ones: in a detached task, on a dispatch queue, or on
   /// another thread. Encodes nothing.
   @discardableResult
   public func run<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
     try bind(scope, body)
   }
 
-  /// Runs asynchronous work with these bindings in the place of what is bound there, on the caller's actor.
+  /// Runs asynchronous work with these bindings instead of the current ones, on the caller's actor.
   @discardableResult
   public func run<Result, Failure: Error>(
     isolation: isolated (any Actor)? = #isolation, _ body: () async throws(Failure) -> Result
@@ -119,7 +120,7 @@ public struct Bindings: Sendable {
 
 // MARK: Binding
 
-// Results go through a `Result`, because binding a task-local value forgets what type of error is thrown.
+// The result passes through a `Result`, because binding a task-local value loses the type of the thrown error.
 
 package func bind<Answer, Failure: Error>(
   _ scope: EncodedScope?, _ body: () throws(Failure) -> Answer
@@ -132,7 +133,7 @@ package func bind<Answer, Failure: Error>(
   return try result.get()
 }
 
-/// Not generic, so that modules above this one pay for no type that is looked up at run time.
+/// Binds `scope` during `body`. Not generic, so that callers in other modules need no type lookup at run time.
 @usableFromInline
 package func bound(to scope: EncodedScope?, _ body: () -> Void) {
   Tracker.willBindScopes()
@@ -142,9 +143,9 @@ package func bound(to scope: EncodedScope?, _ body: () -> Void) {
   }
 }
 
-/// Runs `body` with what was bound elsewhere, nil for nothing, in the place of what is bound here.
+/// Runs `body` with another task's or thread's bindings instead of the current ones; `nil` binds nothing.
 package func rebind<Answer>(_ scope: EncodedScope?, _ body: () -> Answer) -> Answer {
-  // Nearly always both are the same: then nothing is bound, and a process that binds nothing goes on paying nothing.
+  // Both scopes are usually the same. Then nothing is bound, so a process without bindings keeps its fast captures.
   scope === EncodedScope.current ? body() : bind(scope, body)
 }
 
@@ -156,8 +157,8 @@ package func bind<Answer, Failure: Error>(
   return try await EncodedScope.$current.withValue(
     scope,
     operation: { () async -> Result<Answer, Failure> in
-      // A closure is on the actor that it captures. A closure that captures none leaves the caller's actor and comes
-      // back, and other work of the actor comes in between.
+      // Capturing `isolation` keeps the closure on the actor. Without it, the closure would leave the actor and
+      // return, and other work of the actor could run in between.
       _ = isolation
       return await EncodedScope.$bound.withValue(
         address,

@@ -1,6 +1,6 @@
-// ContextBytes: contexts as the tagged objects that the log stores, and back.
+// ContextBytes: encodes contexts as the tagged objects that the log stores, and decodes them.
 
-/// The names in the objects, as FileFormat lists them.
+/// The names of the members. FileFormat lists them.
 enum ContextBytes {
   static let fields = "fields"
   static let user = "user"
@@ -11,7 +11,7 @@ enum ContextBytes {
   static let parent = "parent"
   static let sensitive = "sensitive"
 
-  /// A scope, as an event ends in it. `user` is nil if none was bound, and nil in it if nobody was.
+  /// Encodes a scope. `user` is `nil` if no user was bound. `user` holds `nil` if the absence of a user was bound.
   static func scope(
     user: EventUser??, view: EventView?, fields: FieldObject, sensitive: Set<String>
   ) -> FieldObject {
@@ -31,7 +31,7 @@ enum ContextBytes {
     return FieldObject(members)
   }
 
-  /// A global context, as it is stored once. Empty if there is nothing to say.
+  /// Encodes a global context. The result is empty if the context is empty.
   static func global(fields: FieldObject, user: EventUser?, sensitive: Set<String>) -> FieldObject {
     var members: [(String, FieldValue)] = []
     if !fields.isEmpty { members.append((Self.fields, .object(fields))) }
@@ -45,11 +45,11 @@ enum ContextBytes {
   }
 }
 
-// Reading trusts nothing: what is not known or makes no sense is passed over, all but a user, in whose place nobody is
-// put rather than somebody else.
+// Decoding trusts nothing. Unknown and invalid members are ignored. An invalid user becomes no user, so that no
+// event names the wrong user.
 
 extension EventContext {
-  /// The context of the events of a process, without what was bound around each.
+  /// Decodes the global context, without the scope bound around each event.
   init(global object: FieldObject) {
     self.init(sensitive: Set(object[ContextBytes.sensitive]?.texts ?? []))
     if case .object(let fields)? = object[ContextBytes.fields] { globals = fields }
@@ -59,7 +59,7 @@ extension EventContext {
     }
   }
 
-  /// This context, with what was bound around an event.
+  /// Returns this context with the scope that was bound around an event.
   func with(scope object: FieldObject) -> EventContext {
     var context = self
     if let value = object[ContextBytes.user] {
@@ -80,8 +80,7 @@ extension EventContext {
     return context
   }
 
-  /// This context, with something bound around the event that nobody can read: it is given as it is, and who the user
-  /// was is not known.
+  /// Returns this context with a scope that can't be decoded, which is given as bytes. The user is unknown then.
   func with(unreadableScope bytes: UnsafeRawBufferPointer) -> EventContext {
     var context = self
     context.user = nil
@@ -90,7 +89,7 @@ extension EventContext {
   }
 }
 
-/// A view's id that nothing else has: a random UUID, in lower case. Foundation's takes four times as long.
+/// Creates a unique view id: a random UUID in lower case. Foundation's UUID takes four times as long.
 package func newViewID() -> String {
   let version = UInt64(0x4000)
   let variant = UInt64(1) << 63

@@ -1,36 +1,36 @@
-// EncodedScope: what is bound around a piece of work, kept as the bytes that each of its events ends in.
+// EncodedScope: a bound user, view and fields, encoded as the bytes that each event ends with.
 
 import Logging
 import Synchronization
 
-/// A user, a view and fields that are bound to a task, or to a thread outside of any. Never changes: binding more makes
-/// another one, with what was bound outside in it, so that a capture has one stretch of bytes to copy.
+/// A user, a view and fields that are bound to a task, or to a thread outside of a task. Immutable: a further binding
+/// makes a new scope that includes the outer one, so a capture copies one stretch of bytes.
 ///
-/// Two values are bound to the task for it. The one that a capture reads is no more than an address: copying it out of
-/// the task takes a third of what copying a reference takes, whose count is an atomic operation, up and down again. The
-/// other holds the object, and with it the memory at the address, for as long as the first one is bound. It is asked for
-/// seldom, so what else is bound hangs on it: a scope is attached to it, and costs a capture nothing.
+/// Two task-local values hold a scope. Captures read the first, which is only an address. Copying an address out of the
+/// task takes a third of the time of copying a reference, because a reference count needs two atomic operations. The
+/// second value is the object, which keeps the memory at the address alive while both are bound. The object is read
+/// seldom, so it also holds the attachment of a higher module, which costs captures nothing.
 @usableFromInline
 package final class EncodedScope: Sendable {
-  /// The most bytes that a scope takes in an event.
+  /// The maximum size of a scope in an event, in bytes.
   static let maximumBytes = 4096
 
-  /// The user: nil if none was bound, or nobody was.
+  /// The bound user; `nil` if no user was bound, or if the absence of a user was bound.
   let user: EventUser?
-  /// Whether a user, or nobody, was bound: then the process's default user does not count.
+  /// Whether a user, or the absence of a user, was bound. If so, the default user does not apply.
   let bindsUser: Bool
   package let view: EventView?
   let fields: FieldObject
-  /// Names of fields and traits.
+  /// The names of the sensitive fields and traits.
   let sensitive: Set<String>
-  /// What a module above this one hangs on the binding, the innermost scope; nil if nothing. No capture looks at it.
+  /// The innermost `Scope` of a higher module; `nil` if there is none. Captures don't read it.
   package let attachment: (any AnyObject & Sendable)?
 
-  /// A ``ScopeHeader``, the bytes, and their count in 32 bits, as an event has them; nil if nothing is bound. Sendable
-  /// because it is written before anybody else has it, and freed when nobody has.
+  /// A ``ScopeHeader``, the bytes, and their count in 32 bits, as an event stores them; `nil` if nothing is bound.
+  /// Sendable because it is written before it is shared, and freed when nobody has it.
   nonisolated(unsafe) private let memory: UnsafeMutableRawPointer?
 
-  /// Nil if it takes over ``maximumBytes``, or is nested too deep.
+  /// Returns `nil` if the scope takes more than ``maximumBytes`` or is nested too deep.
   private init?(_ parts: Parts) {
     guard let bytes = parts.object.taggedBytes(), bytes.count <= Self.maximumBytes else { return nil }
     user = parts.user
@@ -57,27 +57,28 @@ package final class EncodedScope: Sendable {
     memory?.deallocate()
   }
 
-  // MARK: The task's own
+  // MARK: Task-local values
 
-  /// What is bound now, as an object.
+  /// The scope that is bound here, as an object.
   @TaskLocal package static var current: EncodedScope?
 
-  /// What is bound now, as an address; nil in it if nothing is. Always bound inside of ``current``, which it points
-  /// into.
+  /// The scope that is bound here, as an address into ``current``; the address is `nil` if nothing is bound. Always
+  /// bound together with ``current``.
   @TaskLocal static var bound = BoundScope(address: nil)
 
   var address: BoundScope { BoundScope(address: memory.map { UnsafeRawPointer($0) }) }
 
   // MARK: Making
 
-  /// How many bindings did not fit, in this process.
+  /// The number of bindings in this process that did not fit.
   static var refusedCount: UInt64 { refused.load(ordering: .relaxed) }
   private static let refused = Atomic<UInt64>(0)
 
-  /// What is bound now, with a user or nobody, fields and a view over it: encoded once, if all of it fits. Otherwise
-  /// each part is bound by itself, the user first, and left out if it does not fit. Nil if nothing is bound.
+  /// Returns the current scope with a user, fields and a view bound within it, or `nil` if nothing is bound. All parts
+  /// are encoded together if they fit. Otherwise each part is bound by itself, the user first, and a part that does not
+  /// fit is left out.
   ///
-  /// - Parameter user: Nil leaves the user; nil within it binds nobody.
+  /// - Parameter user: `nil` keeps the bound user; an inner `nil` binds the absence of a user.
   static func binding(
     user: EventUser??, fields: FieldObject, view: String?, sensitive: Set<String>
   ) -> EncodedScope? {
@@ -99,11 +100,11 @@ package final class EncodedScope: Sendable {
     return scope
   }
 
-  /// What is bound, and a user, or nobody, instead of the one that was.
+  /// Returns the scope with another user, or with the absence of a user.
   ///
-  /// An event must never say that it is another user's. So of what does not fit the traits go first; if there is no
-  /// room for the id beside what is bound outside, that goes; and an id that does not fit at all leaves nobody. Nor may
-  /// a value leave the process because the mark on it found no room: see ``Parts/withAllSensitive``.
+  /// An event must never name another user. If the user does not fit, the traits are left out first. If the id does not
+  /// fit beside the outer bindings, these are left out. If the id alone does not fit, no user is bound. A value must
+  /// not lose its sensitive mark for lack of room either: see ``Parts/withAllSensitive``.
   private static func binding(user: EventUser?, sensitive: Set<String>, over outer: EncodedScope?) -> EncodedScope {
     var whole = Parts(outer)
     whole.bindsUser = true
@@ -117,7 +118,7 @@ package final class EncodedScope: Sendable {
     alone.fields = [:]
     var nobody = alone.withAllSensitive
     nobody.user = nil
-    // Of the last one nothing can be too large.
+    // The last candidate always fits.
     let found = first(withoutTraits, withoutTraits.withAllSensitive, alone, alone.withAllSensitive, nobody)
     noteRefusal(missing(in: found, of: whole))
     return found
@@ -130,9 +131,9 @@ package final class EncodedScope: Sendable {
     return isAllAround ? "the user's traits" : "the user beside what is around"
   }
 
-  /// What is bound, and fields over those of the same names. Nil if that does not fit: then what was bound stays,
-  /// but for the names that are sensitive from here on. If there is no room for those either, all is sensitive, and the
-  /// fields bound outside go before that mark does.
+  /// Returns the scope with fields bound over its own, or `nil` if the fields do not fit and the scope stays as it is.
+  /// If the fields do not fit but new names are sensitive, returns the scope with these names. If the names do not fit
+  /// either, all names are marked as sensitive, and the outer fields are left out before that mark is.
   private static func binding(
     fields: FieldObject, sensitive: Set<String>, over scope: EncodedScope?
   ) -> EncodedScope? {
@@ -154,7 +155,7 @@ package final class EncodedScope: Sendable {
     return first(whole, whole.withAllSensitive, withoutFields, alone, nobody)
   }
 
-  /// The first of these that fits; the last one does.
+  /// Returns the first of the candidates that fits. The last one must fit.
   private static func first(_ parts: Parts...) -> EncodedScope {
     for candidate in parts {
       if let scope = EncodedScope(candidate) { return scope }
@@ -162,7 +163,7 @@ package final class EncodedScope: Sendable {
     preconditionFailure("what was bound before fits, and a user alone, or nobody, takes a few bytes")
   }
 
-  /// What is bound, and a view in the place of the one that is. Nil if that does not fit: then what was bound stays.
+  /// Returns the scope with another view, or `nil` if the view does not fit.
   private static func binding(view: EventView?, over scope: EncodedScope?) -> EncodedScope? {
     var parts = Parts(scope)
     parts.view = view
@@ -173,7 +174,7 @@ package final class EncodedScope: Sendable {
     return scope
   }
 
-  /// What is bound now, and a scope with its view in the place of the one that is. Nil if that does not fit.
+  /// Returns the current scope with an attachment and its view, or `nil` if the view does not fit.
   package static func binding(_ attachment: any AnyObject & Sendable, view: EventView) -> EncodedScope? {
     var parts = Parts(current)
     parts.view = view
@@ -185,7 +186,7 @@ package final class EncodedScope: Sendable {
     return encoded
   }
 
-  /// What is bound now, and a scope whose view does not fit: with the view outside of it, or none.
+  /// Returns the current scope with an attachment whose view does not fit, with the outer view or without a view.
   package static func binding(_ attachment: any AnyObject & Sendable, keepsView: Bool) -> EncodedScope {
     var parts = Parts(current)
     parts.attachment = attachment
@@ -193,7 +194,7 @@ package final class EncodedScope: Sendable {
     return first(parts)
   }
 
-  /// Counts, and reports the first: a program that does this may do it at every request.
+  /// Counts a binding that did not fit, and logs the first. A program may repeat such a binding at every request.
   private static func noteRefusal(_ what: String) {
     guard refused.wrappingAdd(1, ordering: .relaxed).oldValue == 0 else { return }
     Logger(label: "weir").error(
@@ -205,17 +206,17 @@ package final class EncodedScope: Sendable {
   }
 }
 
-/// What a capture reads of the task. Trivial to copy, and sendable because the memory never changes, and lives as long
-/// as it is bound.
+/// The value that captures read from the task. Trivial to copy. Sendable because the memory is immutable, and lives as
+/// long as the value is bound.
 struct BoundScope: @unchecked Sendable {
   let address: UnsafeRawPointer?
 }
 
-/// What stands before a scope's bytes in memory.
+/// The header of a scope's memory, before the bytes.
 struct ScopeHeader: BitwiseCopyable {
-  /// Of the bytes and their count.
+  /// The number of bytes, including those of their count.
   var count: Int
-  /// The user's ``SamplingKey``; 0 for nobody.
+  /// The user's ``SamplingKey``; 0 for no user.
   var userKey: UInt64
   var bindsUser: Bool
 
@@ -241,7 +242,7 @@ private struct Parts {
     attachment = scope.attachment
   }
 
-  /// The same, with everything that the context has marked as sensitive, which takes less room than many names do.
+  /// The same parts with every name marked as sensitive, if any is. The mark takes less room than many names.
   var withAllSensitive: Parts {
     guard !sensitive.isEmpty else { return self }
     var parts = self
@@ -255,7 +256,8 @@ private struct Parts {
 }
 
 extension FieldObject {
-  /// These fields, with `inner` in the place of those of the same names, and after them.
+  /// Returns these fields overlaid with `inner`: a field of `inner` replaces a field of the same name, and follows the
+  /// others.
   func overlaid(with inner: FieldObject) -> FieldObject {
     guard !isEmpty else { return inner }
     let names = Set(inner.lazy.map(\.name))

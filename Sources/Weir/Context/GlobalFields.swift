@@ -1,4 +1,4 @@
-// GlobalFields: what holds for every event of a process.
+// GlobalFields: the fields that every event of a process has.
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -6,8 +6,8 @@
   import Foundation
 #endif
 
-/// What holds for every event of a process. Stored in the log once, not in each event, and joined when it is read:
-/// ``EventContext/globals``.
+/// Fields that every event of a process has. The log stores them once instead of in each event, and readers join them
+/// to the events: ``EventContext/globals``.
 ///
 /// ```swift
 /// var configuration = Tracker.Configuration()
@@ -17,27 +17,28 @@
 /// configuration.globals.fields = ["region": "eu-west"]
 /// ```
 ///
-/// Readers get one object, in which ``app`` is the field `app` and so on. Of a name that is in ``fields`` too the
-/// property counts, if it is set. All of it, with the default user, takes 16 KiB at most.
+/// Readers get one object. ``app`` is the field `app` of that object, and so on. If ``fields`` has a field of the same
+/// name, a property that is set takes precedence. The global fields and the default user together take at most 16 KiB.
 public struct GlobalFields: Hashable, Sendable {
-  /// The application.
+  /// The application's name.
   public var app: String?
-  /// Its version.
+  /// The application's version.
   public var version: String?
-  /// The machine.
+  /// The machine's name.
   public var host: String?
-  /// Where it runs: `production`, `staging`.
+  /// The environment of the process: `production`, `staging`.
   public var environment: String?
-  /// The run of the program, or whatever else is one session.
+  /// The id of the session, such as one run of the program.
   public var session: String?
-  /// What the user, or the operator, agreed to, in the program's own words.
+  /// What the user or the operator consented to, in the program's own terms.
   public var consent: String?
-  /// Any others.
+  /// Further fields.
   public var fields: FieldObject
-  /// Names of these, and of fields and traits of any context, that are sensitive, as ``Field/isSensitive`` has it.
+  /// The names of sensitive global fields, and of sensitive fields and traits of any context. See
+  /// ``Field/isSensitive``.
   public var sensitive: Set<String>
 
-  /// No more than what is given.
+  /// Creates global fields with the given values only.
   public init(
     app: String? = nil, version: String? = nil, host: String? = nil, environment: String? = nil,
     session: String? = nil, consent: String? = nil, fields: FieldObject = [:], sensitive: Set<String> = []
@@ -52,13 +53,14 @@ public struct GlobalFields: Hashable, Sendable {
     self.sensitive = sensitive
   }
 
-  /// What the system knows: the name of the program as ``app``, the machine's as ``host``, and a new ``session``.
+  /// Creates global fields from the system: the program's name as ``app``, the machine's name as ``host``, and a new
+  /// ``session``.
   public static func standard() -> GlobalFields {
     let process = ProcessInfo.processInfo
     return GlobalFields(app: process.processName, host: process.hostName, session: newViewID())
   }
 
-  /// All of them as one object.
+  /// All fields as one object.
   var object: FieldObject {
     let named: [(String, String?)] = [
       ("app", app), ("version", version), ("host", host), ("environment", environment), ("session", session),

@@ -1,33 +1,33 @@
-// Cursor: how far a follower of a log has come, kept on the disk in DIR/cursors.
+// Cursor: the position of a log's follower, stored in DIR/cursors.
 
-/// A durable position in a log, in the file `cursors/NAME` of its directory.
+/// A durable position in a log, stored in the file `cursors/NAME` of the log's directory.
 ///
-/// The file has two slots, 4 KiB apart so that no sector of a disk holds both, which are written in turns: whenever the
-/// process dies or the power fails, at least one is whole, with the position of the last ``move(to:)`` that returned or
-/// a later one. Of two whole slots the one with the higher sequence counts.
+/// **Crash.** The file has two slots, which are written in turns. They lie 4 KiB apart, so no disk sector holds both.
+/// Whenever the process dies or the power fails, at least one slot is intact. It holds the position of the last
+/// ``move(to:)`` that returned, or a later one. If both slots are intact, the higher sequence counts. A new file is
+/// written under another name first, so a cursor either exists completely or not at all. If neither slot is intact, the
+/// cursor is damaged: its follower starts from the beginning of the log, and reports that. A position may be behind
+/// what was done, never ahead of it, so a follower repeats what it did after the last move.
 ///
-/// A move costs one write and one sync of the disk; the first one makes the file. The file is made under another name,
-/// so a cursor is either not there or whole. Where neither slot counts, the cursor is damaged: its follower starts over
-/// from the log's beginning, and says so. A position may be behind what was done, never ahead of it: a follower does
-/// again what it did after its last move.
+/// **Cost.** A move costs one write and one sync of the disk. The first move makes the file.
 ///
-/// Belongs to one thread. It takes no lock: who follows a log in this name must be settled otherwise. The inspector's
-/// thread may outlive its tracker for a moment, and another opening have its own by then; of two that move a cursor,
-/// each to what was done, the later move counts or the one before it, so at worst its follower does again what was
-/// done.
+/// **Threads.** Belongs to one thread. Takes no lock, so the caller must ensure that only one follower uses the name.
+/// One overlap is possible: the inspector's thread may briefly outlive its tracker while another opening moves the same
+/// cursor. Each moves the cursor only to what it has done, and the later move, or the one before it, counts. At worst,
+/// the follower repeats some work.
 package final class Cursor {
-  /// What an opening found.
+  /// The result of opening or reading a cursor.
   package enum Found: Hashable, Sendable {
-    /// There is no such cursor yet.
+    /// The cursor does not exist yet.
     case nothing
     case position(CursorPosition)
-    /// Neither slot counts.
+    /// Neither slot is intact.
     case damaged
   }
 
   package static let slotStride = 4096
   package static let directoryName = "cursors"
-  /// The longest name of a provider.
+  /// The maximum length of a provider's name, in bytes.
   package static let maximumNameBytes = 64
 
   package let name: String
@@ -37,15 +37,15 @@ package final class Cursor {
   private let directory: Descriptor
   private var file: Descriptor?
   private var sequence: UInt64 = 0
-  /// The slot to be written next: not the one that counts.
+  /// The slot to write next: not the slot that counts.
   private var next = 1
 
-  /// Opens the cursor `name` of the log in `logDirectory`; makes the directory `cursors` if it is missing.
+  /// Opens the cursor `name` of the log in `logDirectory`. Makes the directory `cursors` if it is missing.
   ///
-  /// A `name` has letters, digits, `-`, `_` and `.`; providers' have no dots, so that those are left for the log's own
-  /// and for a file that is being made.
+  /// `name` consists of letters, digits, `-`, `_` and `.`. Provider names have no dots: names with dots are reserved
+  /// for the log's own cursors and for files that are being made.
   ///
-  /// Throws `version` if a newer version of the library wrote it, and what the system may say.
+  /// Throws `version` if a newer version of the library wrote the cursor, or a system error.
   package init(_ name: String, of logDirectory: String, calls: SystemCalls = SystemCalls()) throws(WeirError) {
     self.name = name
     self.calls = calls
@@ -53,7 +53,8 @@ package final class Cursor {
     try calls.makeDirectory(Self.directoryName, in: log)
     directory = try calls.openDirectory(Self.directoryName, in: log)
     guard let file = try calls.open(name, in: directory) else {
-      // Also if the directory was there: a process before may have died between making it and this.
+      // Needed even if the directory exists: an earlier process may have died between making the directory and
+      // syncing it.
       try calls.syncDirectory(log)
       found = .nothing
       return
@@ -62,13 +63,14 @@ package final class Cursor {
     if let best { next = 1 - best.index }
     sequence = best?.slot.sequence ?? 0
     found = best.map { .position($0.slot.position) } ?? .damaged
-    // A file without a whole slot has none to leave alone while the other is written: it is made anew.
+    // A file without an intact slot is made again: no slot could stay intact while the other one is written.
     if best != nil { self.file = file }
   }
 
-  /// Looks at the cursor `name` of the log in `logDirectory`, whoever moves it. Writes nothing.
+  /// Reads the cursor `name` of the log in `logDirectory`, which another thread or process may be moving. Writes
+  /// nothing.
   ///
-  /// Throws as ``init(_:of:calls:)`` does.
+  /// Throws what ``init(_:of:calls:)`` throws.
   package static func read(
     _ name: String, of logDirectory: String, calls: SystemCalls = SystemCalls()
   ) throws(WeirError) -> Found {
@@ -77,16 +79,16 @@ package final class Cursor {
     return try best(of: file, calls).map { .position($0.slot.position) } ?? .damaged
   }
 
-  /// Removes the cursor `name` and what is kept beside it, the lock too, which the caller holds. On the disk when this
-  /// returns.
+  /// Removes the cursor `name` and its accompanying files, including the lock, which the caller holds. The removal is
+  /// on disk when this returns.
   package static func remove(_ name: String, of logDirectory: String, calls: SystemCalls) throws(WeirError) {
     let directory = try calls.openDirectory(directoryName, in: try calls.openDirectory(logDirectory))
-    // The lock last: whoever gets it after that finds no cursor.
+    // The lock is removed last: whoever takes the lock afterwards finds no cursor.
     for file in ["", ".new", ".user", ".user.new", ".lock"] { try calls.unlink(name + file, in: directory) }
     try calls.syncDirectory(directory)
   }
 
-  /// The whole slot with the higher sequence, and which of the two it is.
+  /// Returns the intact slot with the higher sequence, and its index.
   private static func best(
     of file: Descriptor, _ calls: SystemCalls
   ) throws(WeirError) -> (slot: CursorSlot, index: Int)? {
@@ -99,14 +101,14 @@ package final class Cursor {
       case .damaged: continue
       case .newer(let version):
         throw WeirError(
-          .version, "\(file.path) has version \(version), which is newer than this library; update it",
+          .version, "\(file.path) has version \(version), which is newer than this library; update the library",
           path: file.path)
       }
     }
     return best
   }
 
-  /// Whether a file in `cursors` may be a provider's cursor: letters, digits, `-` and `_`, 64 of them at most.
+  /// Whether a file name in `cursors` may be a provider's: at most 64 letters, digits, `-` and `_`.
   package static func isProviderName(_ name: String) -> Bool {
     (1...maximumNameBytes).contains(name.utf8.count)
       && name.utf8.allSatisfy { byte in
@@ -119,9 +121,9 @@ package final class Cursor {
       }
   }
 
-  /// Keeps a position. It is on the disk when this returns.
+  /// Stores a position. The position is on disk when this returns.
   ///
-  /// If this throws, the position is the one before or this one; it may be called again.
+  /// If this throws, the stored position is either the previous one or this one. The call may be repeated.
   package func move(to position: CursorPosition) throws(WeirError) {
     precondition(position.certain <= position.offset)
     let slot = CursorSlot(sequence: sequence + 1, position: position)
@@ -131,7 +133,8 @@ package final class Cursor {
     } else {
       file = try make(slot.bytes)
     }
-    // After a sync that failed the slot may be there or not: the next move goes to the same place, the other is whole.
+    // After a failed sync, the slot may be on disk or not. The next move writes the same slot, and the other stays
+    // intact.
     sequence = slot.sequence
     next = 1 - next
   }

@@ -1,49 +1,49 @@
-// CursorSlot: how far a follower of a log has come, as 512 bytes of a cursor's file.
+// CursorSlot: the position of a log's follower, as 512 bytes of a cursor's file.
 //
 //      0  8   magic "WEIRCURS"
 //      8  4   version, 1 or 2
-//     12  4   CRC32C of the slot but for these four bytes
-//     16  8   sequence: one more than that of the slot written before, from 1
+//     12  4   CRC32C of the slot without these four bytes
+//     16  8   sequence: the sequence of the previously written slot plus 1, starting at 1
 //     24  8   offset: everything below it is done
-//     32  8   opening  } the id of the event before it (version 2: of the last one below it), zeros if there is none:
-//     40  8   sequence } tells whether the log still has the events that were done
-//     48  8   certain: every event below it was on the disk when the slot was written, so no power cut takes it
+//     32  8   opening  } the id of the event before `offset` (version 2: of the last event below `offset`), zeros if
+//     40  8   sequence } there is none: shows whether the log still has the events that were done
+//     48  8   certain: every event below it was on disk when the slot was written, so it survives a power cut
 //
-// of version 1, for followers that count nothing:
+// Version 1, for followers that count nothing:
 //     56 456  zero
 //
-// of version 2, for those that deliver, what became of the events from `from` up to `offset`:
-//     56  8   from: the first offset that was to be delivered, at most `offset`
+// Version 2, for followers that deliver, with the outcome of the events from `from` to `offset`:
+//     56  8   from: the first offset to deliver, at most `offset`
 //     64  8   baseline: events that the log had accepted below `from`
-//     72  8   of the accepted events, those overwritten before they had an offset, when the delivery began
+//     72  8   accepted events that were overwritten before they had an offset, when the delivery began
 //     80  8   acknowledged
 //     88  8   rejected
 //     96  8   removed
 //    104  8   damaged
 //    112  8   withheld
-//    120  8   restarts: how often the counts began anew, because the log was another one
-//    128  8   association: one more than the offset of the last change of the default user, 0 if none
-//    136   8  last: one more than the offset of the event whose id is above, 0 if there is none
-//    144  8   of the accepted events, those damaged before they had an offset, when the delivery began
+//    120  8   restarts: how often the counts began again because the log was a different one
+//    128  8   association: the offset of the last change of the default user plus 1, 0 if there is none
+//    136  8   last: the offset of the event whose id is above plus 1, 0 if there is none
+//    144  8   accepted events that were damaged before they had an offset, when the delivery began
 //    152 360  zero
 //
-// Numbers are little-endian. A slot counts if and only if it has the magic, the checksum is right, the version is 1 or
-// 2, the sequence is not 0, `certain`, `from`, `association` and `last` are not above `offset`, and what is to
-// be zero is.
+// Numbers are little-endian. A slot is valid if and only if it has the magic, the checksum is right, the version is 1
+// or 2, the sequence is not 0, `certain`, `from`, `association` and `last` are at most `offset`, and the bytes that
+// must be zero are.
 
-/// How far a follower of a log has come.
+/// The position of a log's follower.
 package struct CursorPosition: Hashable, Sendable {
-  /// Everything below it is done.
+  /// Everything below this offset is done.
   package var offset: Offset = 0
-  /// The id of the last event that was done; nil if there was none.
+  /// The id of the last event that was done; `nil` if there was none.
   package var last: EventID?
-  /// What is below it, and at most ``offset``, was on the disk: no power cut takes it.
+  /// Everything below this offset, which is at most ``offset``, was on disk, and survives a power cut.
   package var certain: Offset = 0
-  /// What became of the events; nil for a follower that does not deliver.
+  /// The outcome of the events; `nil` for a follower that does not deliver.
   package var counts: DeliveryCounts?
-  /// The offset of the last change of the default user below ``offset``; nil if there was none.
+  /// The offset of the last change of the default user below ``offset``; `nil` if there was none.
   package var association: Offset?
-  /// The offset of ``last``; nil if there was none, or if it is the one before ``offset``.
+  /// The offset of ``last``; `nil` if there was none, or if it is ``offset`` - 1.
   package var lastOffset: Offset?
 
   package init(
@@ -59,10 +59,10 @@ package struct CursorPosition: Hashable, Sendable {
   }
 }
 
-/// A position and its number among those that were written.
+/// A position and its sequence number.
 package struct CursorSlot: Hashable, Sendable {
   package static let byteCount = 512
-  /// The newest version that is known.
+  /// The newest known version.
   package static let version: UInt32 = 2
   private static let magic = UInt64(littleEndian: 0x5352_5543_5249_4557)
   private static let crcPlace = 12..<16
@@ -74,7 +74,7 @@ package struct CursorSlot: Hashable, Sendable {
     \.from, \.baseline, \.overwrittenBaseline, \.acknowledged, \.rejected, \.removed, \.damaged, \.withheld, \.restarts,
   ]
 
-  /// The first byte that is to be zero.
+  /// The position of the first byte that must be zero.
   private static func used(_ version: UInt32) -> Int { version == 1 ? countsPlace : inHolesPlace + 8 }
 
   package var sequence: UInt64
@@ -85,10 +85,10 @@ package struct CursorSlot: Hashable, Sendable {
     self.position = position
   }
 
-  /// What bytes on the disk are.
+  /// The result of parsing a slot.
   package enum Reading: Hashable {
     case slot(CursorSlot)
-    /// Of a version that this one does not know.
+    /// The slot has a newer version than this library knows.
     case newer(UInt32)
     case damaged
   }
@@ -122,7 +122,7 @@ package struct CursorSlot: Hashable, Sendable {
     func get<Number: FixedWidthInteger>(_ place: Int, as type: Number.Type) -> Number {
       bytes.withUnsafeBytes { Number(littleEndian: $0.loadUnaligned(fromByteOffset: place, as: type)) }
     }
-    // The checksum before the version: no flipped bit makes a slot that of a newer one.
+    // The checksum is checked before the version, so that a flipped bit does not make a slot look newer.
     guard get(0, as: UInt64.self) == magic, get(crcPlace.lowerBound, as: UInt32.self) == checksum(of: bytes) else {
       return .damaged
     }

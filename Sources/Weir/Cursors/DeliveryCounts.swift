@@ -1,26 +1,26 @@
-// DeliveryCounts: what became of the events below a cursor, as the cursor's slot on the disk has it.
+// DeliveryCounts: the outcome of the events below a cursor, as stored in the cursor's slot.
 
-/// Where a provider's delivery began, and what became of each event since. All that a ledger needs of a cursor.
+/// Where a provider's delivery began, and the outcome of each event since then. Ledgers need nothing else of a cursor.
 package struct DeliveryCounts: Hashable, Sendable {
-  /// Where it began: the first offset that was to be delivered.
+  /// The first offset to deliver.
   package var from: Offset = 0
   /// Events that the log had accepted below ``from``.
   package var baseline: UInt64 = 0
-  /// Events that were accepted and overwritten before they had an offset, over the log's life, when it began.
+  /// Accepted events that were overwritten before they had an offset, over the log's life, when the delivery began.
   package var overwrittenBaseline: UInt64 = 0
-  /// The same of those that were damaged before they had an offset.
+  /// Accepted events that were damaged before they had an offset, over the log's life, when the delivery began.
   package var inHolesBaseline: UInt64 = 0
-  /// Events that the provider has for good.
+  /// Events that the provider has acknowledged.
   package var acknowledged: UInt64 = 0
-  /// Events that it will never take: they are in its dead letters.
+  /// Events that the provider rejected for good. They are in its dead letters.
   package var rejected: UInt64 = 0
-  /// Events that retention or the byte limit removed before it had them.
+  /// Events that retention or the byte limit removed before their delivery.
   package var removed: UInt64 = 0
   /// Events that can't be read.
   package var damaged: UInt64 = 0
-  /// Events that a hook or the mapper kept back.
+  /// Events that a mapper withheld.
   package var withheld: UInt64 = 0
-  /// How often the counts began anew because the log was another one than the cursor's.
+  /// How often the counts began again because the log was not the cursor's log.
   package var restarts: UInt64 = 0
 
   package init(

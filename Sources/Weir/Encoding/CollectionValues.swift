@@ -1,4 +1,4 @@
-// The values with parts, as fields: strings, bytes, optionals, arrays, and values that carry their kind with them.
+// Values with parts, as fields: strings, bytes, optionals, arrays, and values that carry their own kind.
 
 public import CCapture
 
@@ -9,7 +9,7 @@ public import CCapture
 #endif
 
 extension EventEncoder {
-  /// Puts the count of bytes, and the bytes.
+  /// Puts the number of bytes, then the bytes.
   @inlinable
   @inline(__always)
   mutating func putCounted(_ bytes: UnsafeRawBufferPointer) {
@@ -23,17 +23,17 @@ extension EventEncoder {
     weir_put_raw(&record, bytes.baseAddress, UInt64(bytes.count))
   }
 
-  /// Puts a count and the text in UTF-8.
+  /// Puts the text's length in bytes, then the text in UTF-8.
   @inlinable
   @inline(__always)
   mutating func putText(_ text: String) {
-    // The storage is asked first: String.withUTF8 mutates, which makes the compiler copy the string and costs twice the
-    // time. Only texts bridged from elsewhere have no storage in one piece.
+    // The contiguous storage is tried first. String.withUTF8 mutates, so the compiler would copy the string, which
+    // doubles the time. Only bridged strings have no contiguous storage.
     let done: Void? = text.utf8.withContiguousStorageIfAvailable { putCounted(UnsafeRawBufferPointer($0)) }
     if done == nil { record = Self.puttingBridged(text, into: record) }
   }
 
-  /// The record with a text that is not in one piece.
+  /// Returns the record with a text that has no contiguous storage.
   @usableFromInline
   @inline(never)
   static func puttingBridged(_ text: String, into record: weir_record) -> weir_record {
@@ -101,7 +101,7 @@ extension Optional: EventValue where Wrapped: EventValue {
   }
 }
 
-/// An array of `UInt8` is stored as bytes, which is what it nearly always is, in an eighth of the time.
+/// An array of `UInt8` is stored as bytes, in an eighth of the time that an array of numbers would take.
 extension Array: EventValue where Element: EventValue {
   @inlinable public static var fieldKind: FieldKind {
     Element.self == UInt8.self ? .bytes : .array(Element.fieldKind)
@@ -116,7 +116,8 @@ extension Array: EventValue where Element: EventValue {
     }
     encoder.sign(.array)
     weir_put_u32(&encoder.record, UInt32(truncatingIfNeeded: count))
-    // The element's kind counts once in the signature, however many elements there are; each must have just that kind.
+    // The element's kind enters the signature once, whatever the number of elements. Every element must have that
+    // kind.
     let before = encoder.record.signature
     encoder.sign(absent: Element.fieldKind)
     let after = encoder.record.signature

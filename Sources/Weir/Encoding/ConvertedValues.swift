@@ -1,5 +1,4 @@
-// The types that are stored as a value of another one: a URL and a decimal as text, a duration in seconds, a set as an
-// array.
+// Types that are stored as a value of another type: URL and Decimal as text, Duration in seconds, Set as an array.
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
@@ -7,7 +6,7 @@
   public import Foundation
 #endif
 
-/// Stored as its absolute text: what it was relative to is not kept, as in JSON.
+/// Stored as its absolute text. As in JSON, the base URL is not kept.
 extension URL: EventValue {
   public static var fieldKind: FieldKind { .string }
 
@@ -20,13 +19,13 @@ extension URL: EventValue {
   }
 }
 
-/// Stored as text, with every digit: a number in the log is a binary one, which few decimals are.
+/// Stored as text, with every digit: numbers in the log are binary, and few decimals have an exact binary value.
 extension Decimal: EventValue {
   public static var fieldKind: FieldKind { .string }
 
   public func encode(into encoder: inout EventEncoder) { description.encode(into: &encoder) }
 
-  /// Takes a number too, as the decimal that its shortest text names.
+  /// Also reads a number, as the decimal of the number's shortest text.
   public init(fieldValue: FieldValue) throws {
     let text: String
     switch fieldValue {
@@ -41,8 +40,8 @@ extension Decimal: EventValue {
     self = value
   }
 
-  /// The decimal that the whole text names, as ``description`` writes it; nil for any other text, and for a number that
-  /// no decimal can hold. Foundation reads as far as it understands.
+  /// Parses the whole text in the form of ``description``. Returns `nil` for any other text, and for a number that is
+  /// out of range. Foundation would ignore the part of the text that it can't parse.
   private init?(wholeText text: String) {
     let text = text.lowercased()
     if text == "nan" {
@@ -53,7 +52,7 @@ extension Decimal: EventValue {
     self = value
   }
 
-  /// Whether all of the text is a number: `-12.5e3`, in any of its parts.
+  /// Whether the whole text is a number, such as `-12.5e3`.
   private static func isWhole(_ text: String) -> Bool {
     func unsigned(_ part: Substring) -> Substring { part.first == "-" || part.first == "+" ? part.dropFirst() : part }
     func hasOnlyDigits(_ part: Substring) -> Bool { part.utf8.allSatisfy { (UInt8(ascii: "0")...57).contains($0) } }
@@ -66,13 +65,13 @@ extension Decimal: EventValue {
   }
 }
 
-/// Stored in seconds. To the nanosecond for up to a hundred days, beyond that to the 16th digit.
+/// Stored in seconds, exact to the nanosecond up to a hundred days, and to 16 digits beyond that.
 extension Duration: EventValue {
   public static var fieldKind: FieldKind { .double }
 
   public func encode(into encoder: inout EventEncoder) { inSeconds.encode(into: &encoder) }
 
-  /// Takes any number of seconds.
+  /// Reads any number, as seconds.
   public init(fieldValue: FieldValue) throws {
     let seconds: Double
     switch fieldValue {
@@ -84,8 +83,8 @@ extension Duration: EventValue {
     self = value
   }
 
-  /// The duration that the number's shortest text names: of 0.1 a tenth of a second, which no double is. Nil for a number
-  /// of which there is no duration.
+  /// Creates the duration of the number's shortest text: 0.1 becomes exactly a tenth of a second, which no double is.
+  /// Returns `nil` for a number that is out of range.
   private init?(nearest seconds: Double) {
     guard seconds.isFinite, abs(seconds) < 0x1p127 / 1e18 else { return nil }
     let parts = seconds.description.split(separator: "e")
@@ -93,7 +92,7 @@ extension Duration: EventValue {
     let fraction = halves.count > 1 ? halves[1] : ""
     let exponent = parts.count > 1 ? Int(parts[1]) ?? 0 : 0
     guard let digits = Int128(String(halves[0] + fraction)) else { return nil }
-    // 17 digits at most: what is shifted further than these is nothing.
+    // There are at most 17 digits, so a shift beyond these limits gives 0.
     let shift = max(-20, 18 + exponent - fraction.count)
     let power = (0..<abs(shift)).reduce(into: 1 as Int128) { power, _ in power *= 10 }
     let (attoseconds, isTooLarge) =
@@ -104,7 +103,7 @@ extension Duration: EventValue {
   }
 }
 
-/// Stored as an array, in no order.
+/// Stored as an array, in no particular order.
 extension Set: EventValue where Element: EventValue {
   public static var fieldKind: FieldKind { [Element].fieldKind }
 

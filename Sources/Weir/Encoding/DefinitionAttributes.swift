@@ -1,6 +1,6 @@
-// DefinitionAttributes: what a declaration says beyond names and kinds, as the tagged object that a definition carries.
+// DefinitionAttributes: the parts of a declaration beside names and kinds, as the tagged object of a definition.
 
-/// The names in the object, as FileFormat lists them.
+/// The names of the members. FileFormat lists them.
 private enum Attribute {
   static let wireID = "id"
   static let kind = "kind"
@@ -10,7 +10,7 @@ private enum Attribute {
 }
 
 extension EventType {
-  /// What is to be stored with the definition; what the declaration leaves out is not in it.
+  /// The attributes to store with the definition. Attributes that the declaration does not set are absent.
   package var attributes: FieldObject {
     var members: [(String, FieldValue)] = []
     if let wireID { members.append((Attribute.wireID, .uint(UInt64(wireID)))) }
@@ -27,8 +27,8 @@ extension EventType {
     return FieldObject(members)
   }
 
-  /// The declaration with what the attributes say. What is not known is passed over, and so is what makes no sense:
-  /// whoever wrote it, names and kinds still hold.
+  /// Returns the declaration with these attributes. Unknown and invalid attributes are ignored: names and kinds are
+  /// still valid.
   package func with(_ attributes: FieldObject) -> EventType {
     var type = self
     if case .uint(let number)? = attributes[Attribute.wireID] { type.wireID = UInt32(exactly: number) }
@@ -50,12 +50,12 @@ extension EventType {
 }
 
 extension FieldValue {
-  /// An array of texts.
+  /// Creates an array of texts.
   static func texts(_ texts: some Sequence<String>) -> FieldValue {
     .array(texts.map { .string($0) })
   }
 
-  /// The texts of an array; those elements that are none are left out. Nil for any other value.
+  /// The texts of an array, without elements of other kinds; `nil` for any other value.
   var texts: [String]? {
     guard case .array(let values) = self else { return nil }
     return values.compactMap { value in
@@ -67,11 +67,12 @@ extension FieldValue {
 
 // MARK: Paths
 
-// A field's path is the names on the way to it, `address.street`; optionals and arrays add nothing. Two fields can have
-// one path if a name has a dot in it: what is said of the one then holds for both, so nothing sensitive is overlooked.
+// A field's path consists of the names on the way to the field, such as `address.street`. Optionals and arrays add
+// nothing. Two fields can have the same path if a name contains a dot. Attributes of such a path apply to both fields,
+// so that no sensitive field is overlooked.
 
 extension [Field] {
-  /// Calls `body` with each field, and with those in nested objects, and with its path.
+  /// Calls `body` with the path of each field, nested fields included.
   func visit(inside path: String = "", _ body: (String, Field) -> Void) {
     for field in self {
       let own = path + field.name
@@ -80,7 +81,7 @@ extension [Field] {
     }
   }
 
-  /// Changes each field, and those in nested objects.
+  /// Calls `body` to change each field, nested fields included.
   mutating func change(inside path: String = "", _ body: (String, inout Field) -> Void) {
     for index in indices {
       let own = path + self[index].name
@@ -91,7 +92,7 @@ extension [Field] {
 }
 
 extension FieldKind {
-  /// The fields of the object that this is, or that is in this optional or array; nil if there is none.
+  /// The fields of the object that this kind is, or that this optional or array contains; `nil` if there is no object.
   package var fields: [Field]? {
     switch self {
     case .object(let fields): fields
@@ -100,7 +101,7 @@ extension FieldKind {
     }
   }
 
-  /// The kind with those fields changed.
+  /// Returns the kind with these fields changed.
   fileprivate func changed(_ change: (inout [Field]) -> Void) -> FieldKind {
     switch self {
     case .object(var fields):

@@ -1,8 +1,8 @@
-// Definitions as bytes: what an EventType's fields look like in the file, written and read.
+// DefinitionBytes: encodes an EventType's fields as bytes of the file, and decodes them.
 
 extension EventType {
-  /// The fields as the file has them: for each a u16 count, the name, and the kind's descriptor. Nil if there are too
-  /// many or a name is too long to be written down; the core checks the rest.
+  /// The encoded fields: for each field a u16 length, the name, and the descriptor of the kind. `nil` if a name is too
+  /// long or there are too many fields. The core checks the rest.
   package func encodedFields() -> [UInt8]? {
     var bytes: [UInt8] = []
     return Self.append(fields, to: &bytes, depth: 1) ? bytes : nil
@@ -24,8 +24,8 @@ extension EventType {
     case .optional(let inner), .array(let inner):
       return depth <= maximumDepth && append(inner, to: &bytes, depth: depth + 1)
     case .object(let fields):
-      // Without fields it would take no bytes, and a reader could not hold an array's count against the bytes there
-      // are.
+      // An object without fields would take no bytes, so a reader could not compare an array's count with the
+      // remaining bytes.
       guard depth <= maximumDepth, !fields.isEmpty, let count = UInt16(exactly: fields.count) else { return false }
       append(count, to: &bytes)
       return append(fields, to: &bytes, depth: depth + 1)
@@ -40,7 +40,7 @@ extension EventType {
   }
 }
 
-/// Reads the fields of a definition, trusting none of the bytes.
+/// Decodes the fields of a definition. Trusts none of the bytes.
 package struct DefinitionReader {
   private var bytes: ByteReader
 
@@ -48,7 +48,7 @@ package struct DefinitionReader {
     self.bytes = ByteReader(bytes)
   }
 
-  /// The fields, or ``Malformed`` if the bytes are not just `count` of them.
+  /// Returns exactly `count` fields. Throws ``Malformed`` if the bytes are anything else.
   package mutating func fields(count: Int) throws(Malformed) -> [Field] {
     let fields = try fields(count: count, depth: 1)
     guard bytes.isAtEnd else { throw Malformed() }
@@ -56,7 +56,7 @@ package struct DefinitionReader {
   }
 
   private mutating func fields(count: Int, depth: Int) throws(Malformed) -> [Field] {
-    // A field takes three bytes at least: the count is held against the bytes before anything is made room for.
+    // A field takes at least three bytes, so an impossible count is found before memory is reserved.
     guard count <= bytes.remaining / 3 else { throw Malformed() }
     var fields: [Field] = []
     fields.reserveCapacity(count)

@@ -1,40 +1,45 @@
-// EventEncoder: writes one event's fields straight into the calling thread's lane.
+// EventEncoder: writes an event's fields directly into the calling thread's lane.
 
 public import CCapture
 
 /// Writes the fields of one event, in place, into the calling thread's lane.
 ///
-/// Made by ``Tracker/track(_:)`` and given to ``Event/encode(into:)``; it can't be kept or copied. Nothing that is put
-/// exists before the whole event is committed: a process killed in the midst of it leaves no trace of the event.
-/// Putting a number costs a store and a step of the checksum, a string its copying.
+/// ``Tracker/track(_:)`` creates an encoder and passes it to ``Event/encode(into:)``. An encoder can't be kept or
+/// copied.
 ///
-/// An encoder that is used against its declaration refuses the whole event as ``DropReason/invalid``: without
-/// ``begin(_:)``, with two of them, with an index that is out of range, or with fields of other kinds than declared. An
-/// event that grows past the largest size is refused as ``DropReason/tooLarge``.
+/// **Crash.** Nothing becomes visible before the whole event is committed. A process killed in between leaves no trace
+/// of the event.
+///
+/// **Cost.** Putting a number costs a store and a step of the checksum. Putting a string costs its copying.
+///
+/// **Errors.** The event is refused as ``DropReason/invalid`` if the encoder is used against the declaration:
+/// ``begin(_:)`` is not called, is called twice, or gets an index out of range, or the fields have other kinds than
+/// declared. The event is refused as ``DropReason/tooLarge`` if it grows beyond the maximum size.
 public struct EventEncoder: ~Copyable {
-  /// The record being written. What compiles into a capture never passes its address, or the encoder's, to a function
-  /// that stays a call: that alone would keep the record in memory instead of in registers, and a capture took
-  /// a quarter longer. Such functions take it by value and answer it changed.
+  /// The record being written. Code that is inlined into a capture never passes the address of the record or of the
+  /// encoder to a function that is not inlined. Passing the address would keep the record in memory instead of in
+  /// registers, and a capture would take a quarter longer. Such functions take the record by value and return it
+  /// changed.
   @usableFromInline var record: weir_record
 
   /// The index given to `begin`, or one of the states below.
   @usableFromInline var index: UInt32
 
-  /// In state `named`, the type's number; in state `ended`, the reason.
+  /// The type's number in state `named`; the drop reason in state `ended`.
   @usableFromInline var outcome: UInt32
 
-  /// The tracker, which outlives the capture; not retained, for that would be an atomic operation.
+  /// The tracker. It outlives the capture, and is not retained, because retaining is an atomic operation.
   @usableFromInline let tracker: Unmanaged<Tracker>
 
-  /// No type declares so many events; keeps indices apart from the states.
+  /// More events than any type declares, so that indices differ from the states.
   @usableFromInline static var indexLimit: Int { 1 << 16 }
-  /// `begin` has not been called.
+  /// State: `begin` has not been called.
   @usableFromInline static var unset: UInt32 { .max }
-  /// Used against its declaration: to be refused.
+  /// State: the encoder was used against the declaration, and the event will be refused.
   @usableFromInline static var misused: UInt32 { .max - 1 }
-  /// The event named its own type.
+  /// State: the event named its own type.
   @usableFromInline static var named: UInt32 { .max - 2 }
-  /// The capture is over: it was refused, and counted.
+  /// State: the capture has ended. The event was refused and counted.
   @usableFromInline static var ended: UInt32 { .max - 3 }
 
   @inlinable
@@ -46,8 +51,7 @@ public struct EventEncoder: ~Copyable {
     self.tracker = .passUnretained(tracker)
   }
 
-  /// Begins the event that is declared at `index` in ``Event/eventTypes``. To be called once, before the fields are
-  /// put.
+  /// Begins the event declared at `index` in ``Event/eventTypes``. Must be called once, before the fields are put.
   @inlinable
   @inline(__always)
   public mutating func begin(_ index: Int) {
@@ -65,29 +69,29 @@ public struct EventEncoder: ~Copyable {
     value.encode(into: &self)
   }
 
-  /// Begins a nested object. To be called by ``EventValue/encode(into:)`` of a type whose kind is
-  /// ``FieldKind/object(_:)``, before it puts the fields.
+  /// Begins a nested object. ``EventValue/encode(into:)`` must call this before putting the fields if the type's kind
+  /// is ``FieldKind/object(_:)``.
   @inlinable
   @inline(__always)
   public mutating func beginObject() {
     sign(.object)
   }
 
-  /// Notes that a value of `kind` follows.
+  /// Adds `kind` to the signature, for the value that follows.
   @inlinable
   @inline(__always)
   mutating func sign(_ kind: Kind) {
     weir_sign(&record, UInt64(kind.rawValue))
   }
 
-  /// Notes the kind of a value that is not there, and those inside it: a value that is put does it on its way.
+  /// Adds the kind of an absent value, and the kinds within it, to the signature. A value that is put adds them itself.
   @inlinable
   @inline(__always)
   mutating func sign(absent kind: FieldKind) {
     record.signature = kind.signature(after: record.signature)
   }
 
-  /// Makes the event one to be refused. One that is over stays so: it has no record any more.
+  /// Marks the event for refusal. An event that has ended stays ended, because it has no record.
   @inlinable
   @inline(__always)
   mutating func spoil() {

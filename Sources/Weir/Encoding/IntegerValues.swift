@@ -1,4 +1,4 @@
-// The integers as fields. Int and UInt are stored in 64 bits; every width is read back with a check of its range.
+// Integers as fields. Int and UInt are stored in 64 bits. Reading checks the range of every width.
 
 public import CCapture
 

@@ -1,9 +1,9 @@
-// Kind: the numbers of the kinds of values in the file, and the signature that holds an encoder to its declaration.
+// Kind: the numbers of the kinds in the file, and the signature that compares an event with its declaration.
 
 public import CCapture
 
-/// The numbers of the kinds in a log, as FileFormat lists them. `weir.h` has them too, but not in the part that
-/// compiles into users' code; a test compares the two.
+/// The numbers of the kinds in a log. FileFormat lists them. `weir.h` defines them too, but not in the part that
+/// compiles into users' code. A test compares the two.
 @usableFromInline
 package enum Kind: UInt8, CaseIterable {
   case null = 0
@@ -12,11 +12,11 @@ package enum Kind: UInt8, CaseIterable {
   case optional, array, object, any
 }
 
-/// How deep values may nest. A limit, because readers follow the nesting with calls.
+/// The maximum nesting depth of values. Readers recurse into nested values, so the depth must be limited.
 package let maximumDepth = 16
 
 extension FieldKind {
-  /// The kind's own number, whatever it holds.
+  /// The kind's own number, without those of its parts.
   @inlinable
   package var kind: Kind {
     switch self {
@@ -42,7 +42,7 @@ extension FieldKind {
     }
   }
 
-  /// A record's signature with the kind and those inside it folded in, in the order of their descriptor in the file.
+  /// Returns a record's signature after this kind and the kinds within it, in the order of the descriptor in the file.
   @inlinable
   @inline(__always)
   func signature(after signature: UInt64) -> UInt64 {

@@ -1,4 +1,4 @@
-// PayloadReader: from an event's bytes to its fields, trusting none of them.
+// PayloadReader: decodes an event's payload into fields. Trusts none of the bytes.
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -6,8 +6,8 @@
   import Foundation
 #endif
 
-/// Reads the payload of one event. Every count is held against the bytes that are left before anything is made room
-/// for, nesting is limited, and a payload counts only if it is used up exactly.
+/// Decodes the payload of one event. Each count is compared with the remaining bytes before memory is reserved, and
+/// nesting is limited. A payload is valid only if all its bytes are used.
 struct PayloadReader {
   private var bytes: ByteReader
 
@@ -15,14 +15,14 @@ struct PayloadReader {
     self.bytes = ByteReader(bytes)
   }
 
-  /// The values of declared fields.
+  /// Returns the values of declared fields.
   mutating func packed(_ fields: [Field]) throws(Malformed) -> FieldObject {
     let object = try object(fields, depth: 0)
     guard bytes.isAtEnd else { throw Malformed() }
     return object
   }
 
-  /// Fields that carry their names and kinds.
+  /// Returns fields that carry their own names and kinds.
   mutating func tagged() throws(Malformed) -> FieldObject {
     let object = try taggedObject(depth: 0)
     guard bytes.isAtEnd else { throw Malformed() }
@@ -53,7 +53,7 @@ struct PayloadReader {
       guard depth <= maximumDepth, !fields.isEmpty else { throw Malformed() }
       return .object(try object(fields, depth: depth))
     case .any:
-      // A tagged value counts its own depth: whoever wrote it did not know where it would stand.
+      // A tagged value counts its depth from its own start: the writer did not know where the value would be nested.
       return try taggedValue(depth: 1)
     default:
       return try scalar(kind.kind)
@@ -87,7 +87,7 @@ struct PayloadReader {
     return FieldObject(members)
   }
 
-  /// A count of values, each of which takes a byte at least.
+  /// Returns a number of values. Each value takes at least one byte.
   private mutating func count(depth: Int) throws(Malformed) -> Int {
     let count = Int(try bytes.number(UInt32.self))
     guard depth <= maximumDepth, count <= bytes.remaining else { throw Malformed() }
@@ -116,7 +116,7 @@ struct PayloadReader {
     case .double: return .double(Double(bitPattern: try bytes.number(UInt64.self)))
     case .string:
       let text = try bytes.counted()
-      // Never repaired: a text that is not UTF-8 is given as the bytes that were captured.
+      // A text that is not UTF-8 is never repaired, but returned as the captured bytes.
       return String(utf8: text).map { .string($0) } ?? .bytes(Array(text))
     case .bytes: return .bytes(Array(try bytes.counted()))
     case .uuid: return .uuid(UUID(uuid: try bytes.take(16).loadUnaligned(as: uuid_t.self)))

@@ -1,4 +1,4 @@
-// The values without parts, as fields: integers, floating-point numbers, Bool, UUID and Date.
+// Values without parts, as fields: integers, floating-point numbers, Bool, UUID and Date.
 
 public import CCapture
 
@@ -50,7 +50,7 @@ extension Double: EventValue {
     weir_put_u64(&encoder.record, bitPattern)
   }
 
-  /// Takes a float too, which a double holds exactly.
+  /// Also reads a float, which a double represents exactly.
   public init(fieldValue: FieldValue) throws {
     switch fieldValue {
     case .double(let value): self = value

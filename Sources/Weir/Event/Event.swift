@@ -1,10 +1,10 @@
-// Event: what a type conforms to so that its values can be captured and read back.
+// Event: the protocol of types whose values are captured and read back.
 
 /// A type whose values are events.
 ///
-/// Events are usually enums, one case an event. There are two ways to conform:
+/// Events are usually enums, with one case for each event. There are two ways to conform:
 ///
-/// **Without code.** An enum whose associated values are `Codable` and labelled needs nothing but the conformance:
+/// **Without code.** An enum with labelled, `Codable` associated values only declares the conformance:
 ///
 /// ```swift
 /// enum Checkout: Codable, Event {
@@ -13,14 +13,15 @@
 /// }
 /// ```
 ///
-/// Its events are named after type and case (`Checkout.completed`), and each carries the names of its fields. A case
-/// with an associated value that has no label is refused as ``DropReason/invalid``, because the log would have no name
-/// for the field. A `Codable` structure works too, as one event named ``eventName``. A capture allocates nothing of
-/// Weir's own once a thread has captured the type, and costs some 200 nanoseconds, about as much from many threads as
-/// from one; what a value's own `encode(to:)` allocates comes on top.
+/// The events are named after type and case (`Checkout.completed`), and each event carries the names of its fields. A
+/// case with an unlabelled associated value is refused as ``DropReason/invalid``, because the log would have no name
+/// for the field. A `Codable` structure is one event, named ``eventName``.
 ///
-/// **By hand,** for the fast path, some tens of nanoseconds: describe the events in ``eventTypes``, write the fields in
-/// ``encode(into:)``, and read them in ``init(_:)``.
+/// A capture costs some 600 nanoseconds, and more if many threads capture at once: the standard library allocates the
+/// containers that the value is encoded into, and their metadata is shared by all threads.
+///
+/// **By hand,** for captures of some tens of nanoseconds. Declare the events in ``eventTypes``, write the fields in
+/// ``encode(into:)``, and read the fields in ``init(_:)``.
 ///
 /// ```swift
 /// enum Checkout: Event {
@@ -54,31 +55,31 @@
 /// }
 /// ```
 ///
-/// ``StoredEvent/index(in:)`` finds the event by its wire id, its name and its former names, so that versions of a
-/// program read each other's logs; comparing ``StoredEvent/name`` does where nothing is ever renamed.
+/// ``StoredEvent/index(in:)`` finds the event by its wire id, its name and its former names, so different versions of a
+/// program read each other's logs. If nothing is ever renamed, comparing ``StoredEvent/name`` is enough.
 ///
-/// Marked `@inline(__always)`, `encode(into:)` compiles into each capture, which saves two or three nanoseconds more
-/// and costs code.
+/// An `encode(into:)` marked `@inline(__always)` compiles into each capture. That saves two or three nanoseconds and
+/// enlarges the code.
 ///
-/// The kinds that `encode(into:)` puts are held against the declaration at every capture, at no cost that can be
-/// measured: an encoder that disagrees with its declaration is refused, so a record never decodes as something else.
+/// Each capture compares the kinds that `encode(into:)` puts with the declaration, at no measurable cost. An event that
+/// does not match its declaration is refused, so a record never decodes as something else.
 public protocol Event: Sendable {
-  /// The prefix of the event names of a `Codable` type, and the whole name for a structure. The type's name unless
-  /// declared otherwise. Declare it if the type may be renamed while its logs live on.
+  /// The prefix of the event names of a `Codable` enum, or the whole event name of a `Codable` structure. The default
+  /// is the type's name. Declare the name if the type may be renamed while its logs are still read.
   static var eventName: String { get }
 
-  /// The events that ``encode(into:)`` writes, in an order that it refers to by index. Names and kinds go into the log
-  /// itself, which is therefore readable without this type. Evaluated once for each tracker.
+  /// The events that ``encode(into:)`` writes. ``encode(into:)`` refers to an event by its index here. The log stores
+  /// names and kinds, so it can be read without this type. Evaluated once for each tracker.
   static var eventTypes: [EventType] { get }
 
-  /// Writes this event: ``EventEncoder/begin(_:)`` with an index into ``eventTypes``, then one `put` for each field, in
-  /// the declared order. Called on the capturing thread, exactly once for each capture.
+  /// Writes this event: calls ``EventEncoder/begin(_:)`` with an index into ``eventTypes``, then `put` once for each
+  /// field, in the declared order. Called exactly once for each capture, on the capturing thread.
   func encode(into encoder: inout EventEncoder)
 
   /// Reads an event back.
   ///
-  /// Answers nil for events that are not of this type, and for cases that it does not know (a later version of the
-  /// program may have written them). Throws if the event is of this type and a field is missing or of another kind.
+  /// Returns `nil` for events of other types, and for cases that this version of the type does not know. Throws if the
+  /// event is of this type and a field is missing or of another kind.
   init?(_ stored: StoredEvent) throws
 }
 

@@ -1,4 +1,4 @@
-// EventID and Offset: the two names of an event, one from its capture and one from the log.
+// EventID and Offset: an event's id, which its capture gives, and its offset, which the log gives.
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
@@ -6,26 +6,26 @@
   public import Foundation
 #endif
 
-/// The number of an event in its log, counted from 0. Given when the event is drained, and never given twice.
+/// The number of an event in its log, counted from 0. Assigned when the event is drained, and never assigned twice.
 public typealias Offset = UInt64
 
-/// The identity of an event, known when its capture returns, and never given twice.
+/// The id of an event. Known when the capture returns, and never assigned twice.
 public struct EventID: Hashable, Sendable {
   /// The random number of the opening that captured the event.
   public let opening: UInt64
 
-  /// The lane in the top 16 bits, an eighth of the position in the lane in the lower 48. It grows with the captures of
-  /// one thread, as long as the thread keeps its lane.
+  /// The lane in the upper 16 bits, and an eighth of the position in the lane in the lower 48. Grows with each capture
+  /// of a thread, as long as the thread keeps its lane.
   public let sequence: UInt64
 
-  /// The identity with these two halves.
+  /// Creates an id from its two halves.
   @inlinable
   public init(opening: UInt64, sequence: UInt64) {
     self.opening = opening
     self.sequence = sequence
   }
 
-  /// Reads the 32 hexadecimal digits that ``description`` writes; nil for any other text.
+  /// Parses the 32 hexadecimal digits of ``description``. Returns `nil` for any other text.
   public init?(_ text: String) {
     let digits = Array(text.utf8)
     guard digits.count == 32 else { return nil }
@@ -57,18 +57,18 @@ extension EventID: CustomStringConvertible {
 }
 
 extension EventID {
-  /// How many bits of a lane's number go into ``uuid``. A log has at most 256 lanes.
+  /// The number of bits of a lane's number in ``uuid``. A log has at most 256 lanes.
   private static var laneBits: UInt64 { 10 }
   private static var positionBits: UInt64 { 48 }
-  /// Version 8: the rest of the bits are the maker's own.
+  /// UUID version 8: the other bits are free for the application.
   private static var version: UInt64 { 8 }
   private static var variant: UInt64 { 2 }
 
-  /// The identity as a UUID (RFC 9562, version 8), for systems that want one. ``init(_:)-(UUID)`` reads it back.
+  /// The id as a UUID (RFC 9562, version 8), for systems that need one. ``init(_:)-(UUID)`` converts it back.
   ///
-  /// Different events have different ones: it holds the opening, the lane's number and the position in the lane
-  /// completely, and six bits of version and variant in place of the lane number's upper six. These are 0 in every log,
-  /// but for the log's own notices, whose lane is all ones.
+  /// Different events have different UUIDs. A UUID holds the opening, the lane's number and the position in the lane.
+  /// Version and variant take the place of the upper six bits of the lane's number. These bits are 0 in every log,
+  /// except in the log's own notices, where all bits of the lane are 1.
   public var uuid: UUID {
     let lane = sequence >> Self.positionBits & (1 << Self.laneBits - 1)
     let position = sequence & (1 << Self.positionBits - 1)
@@ -78,7 +78,7 @@ extension EventID {
     return withUnsafeBytes(of: &bytes) { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
   }
 
-  /// The identity that ``uuid`` was made of; nil for any UUID that is not of version 8 and the variant of RFC 9562.
+  /// Converts ``uuid`` back. Returns `nil` unless the UUID has version 8 and the variant of RFC 9562.
   public init?(_ uuid: UUID) {
     let (first, second) = withUnsafeBytes(of: uuid.uuid) { $0.loadUnaligned(as: (UInt64, UInt64).self) }
     let high = UInt64(bigEndian: first)

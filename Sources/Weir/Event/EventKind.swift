@@ -1,11 +1,11 @@
-// EventKind: what sort of thing an event reports.
+// EventKind: the category of an event.
 
-/// What sort of thing an event reports. It is part of the declaration, not of each event.
+/// The category of an event. A part of the declaration, not of each event.
 public enum EventKind: String, CaseIterable, Hashable, Sendable {
-  /// A page, screen or view was shown; on a server, a request for one was answered.
+  /// A page, screen or view was shown, or a server answered a request for a page.
   case pageView = "page_view"
-  /// A user did something in one.
+  /// A user did something in a page, screen or view.
   case pageAction = "page_action"
-  /// The system did something by itself.
+  /// The system did something without a user.
   case systemAction = "system_action"
 }

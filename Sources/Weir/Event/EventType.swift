@@ -1,10 +1,11 @@
-// EventType, Field and FieldKind: the declaration of an event, which goes into the log beside its events.
+// EventType, Field and FieldKind: the declaration of an event, which the log stores beside its events.
 
 /// The declaration of one event: its name, and its fields in the order in which they are written.
 ///
-/// Names are UTF-8, 1 to 1,024 bytes. Names that start with `weir.` are the log's own, and are refused, and so is an
-/// event's name with a NUL in it: its events are dropped as ``DropReason/invalid``, and ``Tracker/lastDefinitionError``
-/// says why. All of a declaration goes into the log, once, so that it is read with the events; it takes 32 KiB at most.
+/// Names are UTF-8, 1 to 1,024 bytes. An event name is refused if it starts with `weir.`, which is reserved for the
+/// log, or contains a NUL. Events with a refused name are dropped as ``DropReason/invalid``, and
+/// ``Tracker/lastDefinitionError`` gives the reason. The log stores each declaration once, so that it can be read with
+/// the events. A declaration takes at most 32 KiB.
 ///
 /// ```swift
 /// EventType(
@@ -13,36 +14,36 @@
 ///   wireID: 2, kind: .pageAction, formerNames: ["checkout.paid"])
 /// ```
 public struct EventType: Hashable, Sendable {
-  /// Names with this prefix belong to the log itself.
+  /// The prefix of names that are reserved for the log.
   package static let reservedPrefix = "weir."
 
-  /// The longest name of an event or a field. A test compares it with the core's.
+  /// The maximum length of an event's or field's name, in bytes. A test compares it with the core's.
   package static let maximumNameBytes = 1024
 
-  /// The event's name, as readers of the log see it.
+  /// The event's name in the log.
   public var name: String
 
   /// The fields, at most 1,024.
   public var fields: [Field]
 
-  /// A number that stays when the event is renamed: readers of other versions find the event by it, as
-  /// ``StoredEvent/index(in:)`` has it. Nil for none; then names alone tell what an event is.
+  /// A number that stays the same when the event is renamed. Readers of other versions use it to find the event: see
+  /// ``StoredEvent/index(in:)``. If it is `nil`, readers use names only.
   ///
-  /// Unique among the events whose names begin alike, up to the last dot: those of one module's enum. Should two types
-  /// of a program claim one there, the second one's event is defined without it, which ``Tracker/lastDefinitionError``
-  /// says and ``Counters/collidingTypes`` counts.
+  /// A wire id must be unique among the events whose names have the same prefix, up to the last dot. If two types of a
+  /// program claim the same id within a prefix, the second type's event is defined without a wire id.
+  /// ``Tracker/lastDefinitionError`` reports the collision, and ``Counters/collidingTypes`` counts it.
   public var wireID: UInt32?
 
-  /// What sort of thing the event reports; nil if that was not said.
+  /// The category of the event, or `nil` if none is declared.
   public var kind: EventKind?
 
-  /// Names that earlier versions of the program stored the event under, the first one first.
+  /// The event's names in earlier versions of the program, oldest first.
   public var formerNames: [String]
 
-  /// Events carry their fields' names themselves, as those of `Codable` types do.
+  /// Whether each event carries the names of its fields, as the events of `Codable` types do.
   package let isTagged: Bool
 
-  /// Declares an event.
+  /// Creates a declaration.
   public init(
     _ name: String, _ fields: [Field] = [], wireID: UInt32? = nil, kind: EventKind? = nil, formerNames: [String] = []
   ) {
@@ -60,14 +61,14 @@ public struct EventType: Hashable, Sendable {
     self.isTagged = isTagged
   }
 
-  /// Declares an event whose values carry their own names and kinds.
+  /// Creates the declaration of an event whose values carry their own names and kinds.
   package init(tagged name: String) {
     self.init(name, [], wireID: nil, kind: nil, formerNames: [], isTagged: true)
   }
 }
 
 extension EventType {
-  /// What the event's names, former ones too, begin with: up to the last dot. Wire ids are unique within one.
+  /// The prefixes of the event's name and former names, each up to the last dot. Wire ids are unique within a prefix.
   var prefixes: Set<Substring> {
     Set(([name] + formerNames).compactMap { name in name.lastIndex(of: ".").map { name[..<$0] } })
   }
@@ -78,17 +79,17 @@ public struct Field: Hashable, Sendable {
   /// The field's name, 1 to 1,024 bytes of UTF-8.
   public var name: String
 
-  /// What the field holds.
+  /// The kind of the field's value.
   public var kind: FieldKind
 
-  /// What the field holds must not leave the process as it is: whatever shows or sends it puts ``FieldValue/redacted``
-  /// in its place, unless told otherwise. The log itself has the value.
+  /// Whether the value must not leave the process unredacted. Everything that shows or sends the field replaces the
+  /// value with ``FieldValue/redacted``, unless told otherwise. The log itself stores the value.
   public var isSensitive: Bool
 
-  /// Names that earlier versions of the program stored the field under.
+  /// The field's names in earlier versions of the program.
   public var formerNames: [String]
 
-  /// Declares a field.
+  /// Creates a field.
   public init(_ name: String, _ kind: FieldKind, sensitive: Bool = false, formerNames: [String] = []) {
     self.name = name
     self.kind = kind
@@ -97,34 +98,34 @@ public struct Field: Hashable, Sendable {
   }
 }
 
-/// What a field holds. Kinds nest at most 16 deep; an object has at least one field.
+/// The kind of a field's value. Kinds are nested at most 16 deep. An object has at least one field.
 public indirect enum FieldKind: Hashable, Sendable {
   case bool
   case int8
   case int16
   case int32
-  /// Also Swift's `Int`.
+  /// Also for Swift's `Int`.
   case int64
   case uint8
   case uint16
   case uint32
-  /// Also Swift's `UInt`.
+  /// Also for Swift's `UInt`.
   case uint64
   case float
   case double
   /// UTF-8 text.
   case string
-  /// `[UInt8]` and `Data`.
+  /// Bytes: `[UInt8]` or `Data`.
   case bytes
   case uuid
-  /// A `Date`, at its full precision.
+  /// A `Date` at full precision.
   case date
-  /// A value that may be missing: `Optional`. An optional of an optional is read as one optional.
+  /// A value that may be missing: `Optional`. Nested optionals are read as one optional.
   case optional(FieldKind)
   /// Any number of values of one kind.
   case array(FieldKind)
   /// A nested value with fields of its own.
   case object([Field])
-  /// A value that carries its kind with it: ``FieldValue``.
+  /// A value that carries its own kind: ``FieldValue``.
   case any
 }

@@ -1,10 +1,10 @@
-// EventValue: the types that a field of an event can have.
+// EventValue: the protocol of types that a field of an event can have.
 
 /// A type that a field of a hand-written ``Event`` can have.
 ///
-/// Integers, floating-point numbers, `Bool`, `String`, `[UInt8]`, `Data`, `UUID`, `Date`, ``FieldValue``, and optionals
-/// and arrays of these conform; `URL` and `Decimal`, which are stored as text, `Duration`, in seconds, and sets, as
-/// arrays. So does an enum with a raw value of such a type once it declares it. A structure
+/// These types conform: integers, floating-point numbers, `Bool`, `String`, `[UInt8]`, `Data`, `UUID`, `Date`,
+/// ``FieldValue``, and optionals and arrays of these types. `URL` and `Decimal` are stored as text, `Duration` in
+/// seconds, and sets as arrays. An enum with a raw value of such a type only declares the conformance. A structure
 /// conforms as a nested object:
 ///
 /// ```swift
@@ -28,14 +28,14 @@
 /// }
 /// ```
 public protocol EventValue: Sendable {
-  /// The kind that ``encode(into:)`` writes. Objects keep it in a `static let`: it is read in captures of empty arrays
-  /// and missing optionals.
+  /// The kind that ``encode(into:)`` writes. An object keeps its kind in a `static let`, because captures of empty
+  /// arrays and missing optionals read the kind.
   static var fieldKind: FieldKind { get }
 
-  /// Writes the value, and nothing else, as ``fieldKind`` declares it. Called on the capturing thread.
+  /// Writes the value, and nothing else, in the form that ``fieldKind`` declares. Called on the capturing thread.
   func encode(into encoder: inout EventEncoder)
 
-  /// Reads the value back. A field that the event does not have is given as ``FieldValue/null``.
+  /// Reads the value back. If the event does not have the field, `fieldValue` is ``FieldValue/null``.
   init(fieldValue: FieldValue) throws
 }
 
@@ -56,12 +56,13 @@ extension EventValue where Self: RawRepresentable, RawValue: EventValue {
   }
 }
 
-/// Why a field could not be read as the type that was asked for.
+/// The reason why a field could not be read as the requested type.
 public struct FieldError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The field's name; for a field of a nested object, with those around it (`price.amount`). Empty for a bare value.
+  /// The field's name, with the names of enclosing objects before it (`price.amount`). Empty for a value without a
+  /// name.
   public var field: String
 
-  /// What is wrong.
+  /// The problem, as a phrase.
   public var message: String
 
   package init(_ message: String, field: String = "") {
@@ -69,7 +70,7 @@ public struct FieldError: Error, Hashable, Sendable, CustomStringConvertible {
     self.message = message
   }
 
-  /// The same error, seen from the object that holds the field.
+  /// Returns the same error with the name of the enclosing object or field prepended.
   func inside(_ outer: String) -> FieldError {
     FieldError(message, field: field.isEmpty ? outer : "\(outer).\(field)")
   }

@@ -1,9 +1,10 @@
-// Evolution: how a reader of one version finds the events and fields of another version of the program.
+// Evolution: how a reader finds the events and fields of other versions of the program.
 
 extension StoredEvent {
-  /// Which of `types` this event is, as an index, or nil if it is none of them.
+  /// Returns the index in `types` of this event's type, or `nil` if the event has none of these types.
   ///
-  /// What reads events goes by this, so that old programs read new logs and new programs old ones:
+  /// Implementations of ``Event/init(_:)`` use the index, so that old programs read new logs and new programs read old
+  /// logs:
   ///
   /// ```swift
   /// init?(_ stored: StoredEvent) throws {
@@ -15,20 +16,20 @@ extension StoredEvent {
   /// }
   /// ```
   ///
-  /// Tried in this order, each over all of `types`:
+  /// The rules are tried in this order, each over all of `types`:
   ///
-  /// 1. **The wire id.** The event has the ``EventType/wireID`` that a type has, and both names begin alike, up to the
-  ///    last dot: that is a rename (`checkout.completed`, now `checkout.paid`). Wire ids are therefore unique among the
-  ///    events of one prefix; those of two modules, such as `checkout.paid` and `profile.paid`, may be equal. A new
-  ///    prefix, and a new name without a dot, need the former name beside the wire id.
+  /// 1. **The wire id.** The event has the ``EventType/wireID`` of a type, and both names have the same prefix, up to
+  ///    the last dot. This finds a renamed event (`checkout.completed`, now `checkout.paid`). Wire ids are unique only
+  ///    within a prefix: `checkout.paid` and `profile.paid` may have the same id. An event whose prefix changed, or
+  ///    whose new name has no dot, needs its former name as well.
   /// 2. **The name.**
-  /// 3. **Former names that the reader knows:** the event's name is one of a type's ``EventType/formerNames``.
-  /// 4. **Former names that the log knows:** a type's name is one of those that the event's ``declaration`` lists.
+  /// 3. **The reader's former names.** The event's name is in the ``EventType/formerNames`` of a type.
+  /// 4. **The log's former names.** A type's name is among the former names in the event's ``declaration``.
   ///
-  /// In 2 to 4 a type whose wire id is another than the event's is passed over: two ids are two events, and a name that
-  /// was used anew must not be read as what it once meant.
+  /// Rules 2 to 4 skip a type whose wire id differs from the event's: different ids mean different events, and a reused
+  /// name must not be read as the old event.
   ///
-  /// Cost: a few comparisons of texts for each type; only reading pays it.
+  /// **Cost.** A few string comparisons for each type, paid by readers only.
   public func index(in types: [EventType]) -> Int? {
     let wireID = declaration?.wireID
     let prefixes = wireID == nil ? [] : (declaration?.prefixes ?? [])
@@ -47,11 +48,11 @@ extension StoredEvent {
       ?? declaration.flatMap { declaration in find { declaration.formerNames.contains($0.name) } }
   }
 
-  /// The value of a field that the reader declares, as the type that is asked for: found by the field's name, then by
-  /// its ``Field/formerNames``, the latest first, then by the former names that the log's declaration lists.
+  /// Returns the value of a field that the reader declares. The field is found by its name, then by its
+  /// ``Field/formerNames``, newest first, then by the former names in the log's declaration.
   ///
-  /// Throws a ``FieldError`` if the field is missing, of another kind, or out of the type's range. An optional type
-  /// takes a missing field as nil.
+  /// Throws a ``FieldError`` if the field is missing, of another kind, or out of the type's range. For an optional
+  /// type, a missing field is `nil`.
   public func value<T: EventValue>(_ field: Field) throws -> T {
     do {
       return try T(fieldValue: find(field) ?? .null)
@@ -60,14 +61,14 @@ extension StoredEvent {
     }
   }
 
-  /// The same, with a value for events of programs that did not have the field, or that left it out.
+  /// Returns the value of a field that the reader declares, or `value` if the event does not have the field.
   ///
   /// ```swift
   /// let currency = try stored.value(Field("currency", .string), default: "EUR")
   /// ```
   ///
-  /// A missing optional is left out too, unless `T` is optional itself: so a field that was optional can become one
-  /// that is not. Throws a ``FieldError`` if the field is of another kind, or out of the type's range.
+  /// The default also replaces a missing optional, unless `T` itself is optional. An optional field can therefore
+  /// become a required field. Throws a ``FieldError`` if the field is of another kind or out of the type's range.
   public func value<T: EventValue>(_ field: Field, default value: @autoclosure () -> T) throws -> T {
     guard let found = find(field) else { return value() }
     if found == .null { return (try? T(fieldValue: .null)) ?? value() }
@@ -78,7 +79,7 @@ extension StoredEvent {
     }
   }
 
-  /// What the event has under a name, or under the one that a later version of the program gave to the field.
+  /// Returns the value under `name`, or under the new name that a later version of the program gave the field.
   func find(_ name: String) -> FieldValue? {
     if let value = fields[name] { return value }
     guard let renamed = declaration?.fields.first(where: { $0.formerNames.contains(name) }) else { return nil }

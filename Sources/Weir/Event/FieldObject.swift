@@ -2,17 +2,17 @@
 
 /// Named values, in the order in which they were written.
 ///
-/// Look-up by name is linear, which for the usual handful of fields beats hashing.
+/// Look-up by name is linear, which is faster than hashing for the usual handful of fields.
 public struct FieldObject: Hashable, Sendable {
   /// One field.
   public struct Member: Hashable, Sendable {
     /// The field's name.
     public var name: String
 
-    /// What the field holds.
+    /// The field's value.
     public var value: FieldValue
 
-    /// A field of this name and value.
+    /// Creates a field.
     public init(name: String, value: FieldValue) {
       self.name = name
       self.value = value
@@ -21,20 +21,20 @@ public struct FieldObject: Hashable, Sendable {
 
   @usableFromInline package var members: [Member]
 
-  /// The fields, in order.
+  /// Creates an object with these fields, in order.
   public init(_ members: [Member] = []) {
     self.members = members
   }
 
-  /// The fields, in order.
+  /// Creates an object with these fields, in order.
   public init(_ members: [(String, FieldValue)]) {
     self.members = members.map { Member(name: $0.0, value: $0.1) }
   }
 
-  /// The value named `name`, or nil if there is none. Of several with one name, which only dynamic events can have, the
-  /// last.
+  /// The value with this name, or `nil` if there is none. Only events without a type can have several fields with the
+  /// same name; the last of them counts.
   ///
-  /// Setting it changes that one, or adds a field at the end; nil removes every field of the name.
+  /// Setting a value changes that field, or appends a field. Setting `nil` removes every field with the name.
   public subscript(name: String) -> FieldValue? {
     get { members.last { $0.name == name }?.value }
     set {
@@ -47,10 +47,10 @@ public struct FieldObject: Hashable, Sendable {
     }
   }
 
-  /// The value named `name`, as the type that is asked for.
+  /// Returns the value with this name as the requested type.
   ///
-  /// Throws a ``FieldError`` if the value is missing, of another kind, or out of the type's range. An optional type
-  /// takes a missing value as nil.
+  /// Throws a ``FieldError`` if the value is missing, of another kind, or out of the type's range. For an optional
+  /// type, a missing value is `nil`.
   ///
   /// ```swift
   /// let amount: Int64 = try object.value("amount")

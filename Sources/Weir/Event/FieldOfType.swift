@@ -1,7 +1,7 @@
 // Field(_:of:): a field declared by the type of its values.
 
 extension Field {
-  /// Declares a field that holds values of a type, whose ``EventValue/fieldKind`` is its kind.
+  /// Creates a field for values of a type. The field's kind is the type's ``EventValue/fieldKind``.
   ///
   /// ```swift
   /// static let eventTypes = [

@@ -6,12 +6,12 @@
   public import Foundation
 #endif
 
-/// The value of a field, whatever its kind.
+/// The value of a field, of any kind.
 ///
-/// Integers keep the sign of their kind and lose its width: a `UInt8` is read as ``uint(_:)``, an `Int16` as
-/// ``int(_:)``. Floating-point numbers and dates keep every bit: the infinities, and those of not-a-number, which as
-/// ever equals nothing, not itself either. Text keeps every character, NUL included; what is not valid UTF-8 is never
-/// repaired, but read as ``bytes(_:)``. Only names are stricter: see ``EventType``.
+/// Integers keep their signedness and lose their width: a `UInt8` is read as ``uint(_:)``, an `Int16` as ``int(_:)``.
+/// Floating-point values and dates keep every bit, including infinities and NaN payloads; as usual, NaN does not equal
+/// itself. Text keeps every character, including NUL. Text that is not valid UTF-8 is never repaired, but read as
+/// ``bytes(_:)``. Names have stricter rules: see ``EventType``.
 public enum FieldValue: Hashable, Sendable {
   /// No value: a missing optional.
   case null
@@ -21,17 +21,17 @@ public enum FieldValue: Hashable, Sendable {
   case float(Float)
   case double(Double)
   case string(String)
-  /// Bytes; also a text that is not valid UTF-8, which only a C program can have captured.
+  /// Bytes, or text that is not valid UTF-8. Only a C program can capture such text.
   case bytes([UInt8])
   case uuid(UUID)
   case date(Date)
   case array([FieldValue])
   case object(FieldObject)
 
-  /// What stands in the place of a sensitive value wherever it is shown or sent: the text `[redacted]`.
+  /// The text `[redacted]`, which replaces a sensitive value wherever the value is shown or sent.
   public static let redacted = FieldValue.string("[redacted]")
 
-  /// What the value is, in a word, as errors say it.
+  /// The kind of the value in one word, for error messages.
   public var kindName: String {
     switch self {
     case .null: "null"
@@ -49,19 +49,19 @@ public enum FieldValue: Hashable, Sendable {
     }
   }
 
-  /// The nested object, or a ``FieldError``.
+  /// Returns the nested object, or throws a ``FieldError``.
   public func object() throws -> FieldObject {
     guard case .object(let object) = self else { throw mismatch("object") }
     return object
   }
 
-  /// The array, or a ``FieldError``.
+  /// Returns the array, or throws a ``FieldError``.
   public func array() throws -> [FieldValue] {
     guard case .array(let values) = self else { throw mismatch("array") }
     return values
   }
 
-  /// The integer if there is one and `T` holds it, or a ``FieldError``.
+  /// Returns the integer as `T`. Throws a ``FieldError`` if the value is no integer or does not fit in `T`.
   public func integer<T: FixedWidthInteger>(as type: T.Type = T.self) throws -> T {
     let value: T?
     switch self {
@@ -73,10 +73,10 @@ public enum FieldValue: Hashable, Sendable {
     return value
   }
 
-  /// The error of finding another kind than the one wanted.
+  /// Returns the error for a value that is not of the wanted kind.
   func mismatch(_ wanted: String) -> FieldError {
-    if case .null = self { return FieldError("no value, where \(wanted) is wanted") }
-    return FieldError("\(kindName), where \(wanted) is wanted")
+    if case .null = self { return FieldError("the value is missing, expected \(wanted)") }
+    return FieldError("the value is \(kindName), expected \(wanted)")
   }
 }
 
@@ -98,7 +98,7 @@ extension FieldValue: CustomStringConvertible {
     }
   }
 
-  /// Foundation's own text ends the process where a date is very far from now, and a field may hold any.
+  /// Dates far from now are written as seconds: Foundation's description of such a date ends the process.
   private static func text(of date: Date) -> String {
     let seconds = date.timeIntervalSinceReferenceDate
     let yearsThatHaveFourDigits = -63_145_526_400.0..<252_423_993_600.0

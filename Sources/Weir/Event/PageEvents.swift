@@ -1,6 +1,6 @@
-// PageView and PageExit: the events that most programs with pages have, ready made.
+// PageView and PageExit: ready-made events for programs that have pages.
 
-/// A page, screen or view was shown; on a server, a request for one was answered.
+/// A page, screen or view was shown, or a server answered a request for a page.
 ///
 /// ```swift
 /// Bindings.with(view: "/checkout") {
@@ -10,15 +10,15 @@
 /// }
 /// ```
 ///
-/// Inside of ``Bindings`` the event's context has the showing's unique id: ``EventContext/view``.
+/// Within ``Bindings``, the event's ``EventContext/view`` has the unique id of the showing.
 public struct PageView: Event, Hashable {
   /// The page's name or path.
   public var page: String
 
-  /// Where the user came from, if that is known.
+  /// The page that the user came from, if known.
   public var referrer: String?
 
-  /// A showing of a page.
+  /// Creates the event of a page that was shown.
   public init(page: String, referrer: String? = nil) {
     self.page = page
     self.referrer = referrer
@@ -41,18 +41,18 @@ public struct PageView: Event, Hashable {
   }
 }
 
-/// A user left a page, screen or view: by which interaction, and after how long.
+/// A user left a page, screen or view.
 public struct PageExit: Event, Hashable {
   /// The page's name or path.
   public var page: String
 
-  /// What ended it: `back`, `submit`, `timeout`.
+  /// The interaction that ended the showing: `back`, `submit`, `timeout`.
   public var interaction: String
 
-  /// How long it was shown.
+  /// The duration of the showing, in seconds.
   public var seconds: Double
 
-  /// The end of a showing.
+  /// Creates the event of a page that was left.
   public init(page: String, interaction: String, seconds: Double) {
     self.page = page
     self.interaction = interaction

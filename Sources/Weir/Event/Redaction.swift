@@ -1,18 +1,18 @@
-// Redaction: sensitive values replaced, in whatever shows an event or sends it out of the process.
+// Redaction: replaces sensitive values in everything that shows an event or sends an event out of the process.
 
 extension StoredEvent {
-  /// The same event with ``FieldValue/redacted`` in the place of each sensitive value, in fields and context.
+  /// Returns the same event with each sensitive value replaced by ``FieldValue/redacted``, in fields and context.
   ///
-  /// Sensitive is what ``declaration`` marks, within nested objects, optionals and arrays too, and what
-  /// ``EventContext/sensitive`` names. A value that is marked is replaced whole, be it an object or an array; so is one
-  /// that stands where an object with a marked field belongs and is none. One that is missing stays
-  /// ``FieldValue/null``, for there is nothing to hide. Names are never replaced.
+  /// A value is sensitive if ``declaration`` marks it, also within nested objects, optionals and arrays, or if
+  /// ``EventContext/sensitive`` names it. A marked object or array is replaced as a whole. If a field inside an object
+  /// is marked, but the value in the object's place is no object, that value is replaced as a whole. A missing value
+  /// stays ``FieldValue/null``, because there is nothing to hide. Names are never replaced.
   ///
-  /// Bytes that can't be read as fields may hold anything: the `payload` of an event whose definition is lost, or does
-  /// not fit it, is replaced too.
+  /// The `payload` of an event whose definition is lost, or does not fit, is replaced too, because unread bytes may
+  /// hold anything.
   ///
-  /// Costs a look at the declared fields where nothing is sensitive. The same event always gives the same result, and
-  /// redacting twice is redacting once.
+  /// If nothing is sensitive, the cost is a look at the declared fields. The same event always gives the same result.
+  /// Redacting a redacted event changes nothing.
   ///
   /// ```swift
   /// print(event.redacted().fields)  // {order: 7, email: "[redacted]"}
@@ -26,11 +26,12 @@ extension StoredEvent {
       context: context ?? self.context, monotonicNanoseconds: monotonicNanoseconds, bootID: bootID)
   }
 
-  /// Nil if they are to stay as they are, which is found out without copying anything.
+  /// The redacted fields, or `nil` if no field changes. Nothing is copied to find that out.
   private func redactedFields() -> FieldObject? {
     if isUnread { return fields.redacted(paths: [unreadField]) }
     if let declaration { return fields.redactedIfNeeded(as: declaration.fields) }
-    // What `associate` and `disassociate` capture has the traits in its fields, marked where the context's are.
+    // Events of `associate` and `disassociate` have the traits as a field. The context marks which traits are
+    // sensitive.
     guard name.hasPrefix(EventType.reservedPrefix), case .object(let traits)? = fields["traits"] else { return nil }
     return FieldObject(
       fields.map { member in
@@ -38,7 +39,8 @@ extension StoredEvent {
       })
   }
 
-  /// The event's payload could not be read as fields, and is given as it is: its definition is lost, or says otherwise.
+  /// Whether the payload could not be read as fields, because the definition is lost or does not fit, and is given as
+  /// bytes.
   package var isUnread: Bool {
     guard fields.count == 1, fields[0].name == unreadField, case .bytes = fields[0].value else { return false }
     if name == Self.undefinedName { return true }
@@ -48,13 +50,13 @@ extension StoredEvent {
 }
 
 extension EventContext {
-  /// The same context with ``FieldValue/redacted`` in the place of the global fields, bound fields and traits that
-  /// ``sensitive`` names, by name or, within nested objects, by path (`address.street`). An `address` that is no object
-  /// is replaced whole then.
+  /// Returns the same context with each sensitive global field, bound field and trait replaced by
+  /// ``FieldValue/redacted``. ``sensitive`` lists them by name or, within nested objects, by path (`address.street`).
+  /// If `address` is no object in that example, `address` is replaced as a whole.
   ///
-  /// Where it is not known what is sensitive, because the global part is lost (``isGlobalPartLost``) or what was bound
-  /// can't be read, all bound fields and traits are replaced. User and view keep their ids: an id that must not leave
-  /// the process is not to be used as one.
+  /// All bound fields and traits are replaced if it is unknown which are sensitive: the global part is lost
+  /// (``isGlobalPartLost``), or the bound scope can't be read. Users and views keep their ids. Don't use an id that
+  /// must not leave the process.
   public func redacted() -> EventContext {
     redactedIfNeeded() ?? self
   }
@@ -68,7 +70,7 @@ extension EventContext {
     return context
   }
 
-  /// Bound fields, or a user's traits, with what is sensitive of them replaced.
+  /// Returns bound fields, or a user's traits, with the sensitive values replaced.
   fileprivate func redacted(_ bound: FieldObject) -> FieldObject {
     let isAll = isGlobalPartLost || isScopeUnread || isAllSensitive
     return bound.redacted(paths: isAll ? Set(bound.map(\.name)) : sensitive)
@@ -76,7 +78,7 @@ extension EventContext {
 
   private var isAllSensitive: Bool { sensitive.contains(Self.allSensitive) }
 
-  /// What was bound could not be read, and is given as its bytes.
+  /// Whether the bound scope could not be read, and is given as bytes.
   private var isScopeUnread: Bool {
     guard fields.count == 1, fields[0].name == "scope", case .bytes = fields[0].value else { return false }
     return true
@@ -84,8 +86,8 @@ extension EventContext {
 }
 
 extension FieldObject {
-  /// The same fields with ``FieldValue/redacted`` in the place of each value that `type` marks as sensitive, as
-  /// ``StoredEvent/redacted()`` has it. Fields that `type` does not declare are left as they are.
+  /// Returns the same fields with each value that `type` marks as sensitive replaced by ``FieldValue/redacted``, by the
+  /// rules of ``StoredEvent/redacted()``. Fields that `type` does not declare stay as they are.
   public func redacted(as type: EventType) -> FieldObject {
     redactedIfNeeded(as: type.fields) ?? self
   }
@@ -95,13 +97,14 @@ extension FieldObject {
     let marked = fields.filter(\.holdsSensitive)
     return FieldObject(
       map { member in
-        // Should a declaration name a field twice, each mark counts for both.
+        // If a declaration names a field twice, the marks of both apply.
         let value = marked.filter { $0.name == member.name }.reduce(member.value) { $0.redacted(as: $1) }
         return Member(name: member.name, value: value)
       })
   }
 
-  /// With the values at these paths replaced: names, with those around them before a dot.
+  /// Returns the fields with the values at these paths replaced. A path is a name, with the names of enclosing objects
+  /// before it, separated by dots.
   package func redacted(paths: Set<String>, inside prefix: String = "") -> FieldObject {
     guard !paths.isEmpty else { return self }
     return FieldObject(map { Member(name: $0.name, value: $0.value.redacted(paths: paths, at: prefix + $0.name)) })
@@ -109,7 +112,7 @@ extension FieldObject {
 }
 
 extension Field {
-  /// The field or something within it is sensitive.
+  /// Whether the field, or a field within it, is sensitive.
   fileprivate var holdsSensitive: Bool { isSensitive || kind.holdsSensitive }
 }
 
@@ -146,8 +149,8 @@ extension FieldValue {
 
   private var hidden: FieldValue { self == .null ? .null : .redacted }
 
-  /// The value with `change` made to it if it is an object, and to the objects in it if it is an array; `others` is
-  /// made to what is neither.
+  /// Applies `change` to the value if it is an object, and to the objects in it if it is an array. Applies `others` to
+  /// all other values.
   private func mappingObjects(
     _ change: (FieldObject) -> FieldObject, others: (FieldValue) -> FieldValue
   ) -> FieldValue {
@@ -159,5 +162,5 @@ extension FieldValue {
   }
 }
 
-/// The field that an event's payload is given in where it can't be read.
+/// The name of the field that holds a payload that can't be read.
 package let unreadField = "payload"

@@ -1,4 +1,4 @@
-// StoredEvent and Recorded: events as they are read back.
+// StoredEvent and Recorded: events as readers return them.
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
@@ -6,41 +6,43 @@
   public import Foundation
 #endif
 
-/// An event as it is in the log, of any type.
+/// An event of any type, as stored in the log.
 public struct StoredEvent: Hashable, Sendable {
   /// The name of events whose definition is lost to damage. Their payload is in the field `payload`, as bytes.
   public static let undefinedName = "weir.undefined"
 
-  /// Its number in the log.
+  /// The event's number in the log.
   public let offset: Offset
 
-  /// Its identity, equal to the one in the receipt of its capture.
+  /// The event's id, equal to the id in the receipt of the capture.
   public let id: EventID
 
-  /// When it was captured.
+  /// The time of the capture.
   public let time: Timestamp
 
   /// The event's name.
   public let name: String
 
-  /// The event's fields. If the payload does not fit its definition, one field `payload` with the bytes as they are.
+  /// The event's fields. If the payload does not fit the definition, the only field is `payload`, with the payload's
+  /// bytes.
   public let fields: FieldObject
 
-  /// The event's declaration as it is in the log; nil if there is none (events of `Codable` types, and those captured
-  /// by name) or it is lost. Its fields are those of the program that captured the event.
+  /// The event's declaration as stored in the log, with the fields of the program that captured the event. `nil` if the
+  /// declaration is lost, or if there is none: events of `Codable` types and events captured by name have no
+  /// declaration.
   public let declaration: EventType?
 
-  /// Who and what the event was captured for: global fields, user, view, and what was bound around the capture.
+  /// The global fields, user, view and bound fields that the event was captured with.
   public let context: EventContext
 
-  /// The capture on the monotonic clock of the machine, which leaves out the time that it was suspended: nanoseconds
-  /// since some moment of the boot that ``bootID`` names. Nil if it is not known.
+  /// The time of the capture on the machine's monotonic clock, which does not count time in suspension, in nanoseconds
+  /// since a moment of the boot ``bootID``. `nil` if the time is not known.
   public let monotonicNanoseconds: Int64?
 
-  /// The boot of the machine that the event was captured in. Monotonic times of different boots can't be compared.
+  /// The machine's boot in which the event was captured. Monotonic times of different boots can't be compared.
   public let bootID: UUID?
 
-  /// An event as a reader gives it; public for tests of ``Event/init(_:)``.
+  /// Creates an event, for tests of ``Event/init(_:)``. Programs get events from a reader.
   public init(
     offset: Offset, id: EventID, time: Timestamp, name: String, fields: FieldObject, declaration: EventType? = nil,
     context: EventContext = EventContext(), monotonicNanoseconds: Int64? = nil, bootID: UUID? = nil
@@ -56,13 +58,14 @@ public struct StoredEvent: Hashable, Sendable {
     self.bootID = bootID
   }
 
-  /// The field named `name`, as the type that is asked for.
+  /// The value of the field `name`, as the requested type.
   ///
-  /// Also one that goes by another name in the log, if the event's ``declaration`` says that this is one of its former
-  /// ones: an old program reads what a newer one renamed. ``value(_:)`` knows the reader's former names too.
+  /// If the event has no such field, but the event's ``declaration`` lists `name` as a former name of a field, the
+  /// value of that field is returned: an old program can read a field that a newer program renamed. ``value(_:)`` also
+  /// considers the reader's own former names.
   ///
-  /// Throws a ``FieldError`` if the field is missing, of another kind, or out of the type's range. An optional type
-  /// takes a missing field as nil, so that a field can be added to an event while older logs are read.
+  /// Throws a ``FieldError`` if the field is missing, of another kind, or out of the type's range. For an optional
+  /// type, a missing field is `nil`, so a field can be added to an event while older logs are still read.
   public subscript<T: EventValue>(name: String) -> T {
     get throws {
       do {
@@ -73,34 +76,35 @@ public struct StoredEvent: Hashable, Sendable {
     }
   }
 
-  /// Whether the log itself wrote this: a gap (captures that were refused), or a hole (offsets that no event has).
+  /// Whether the log itself wrote this event: a gap (refused captures) or a hole (offsets without an event).
   public var isNotice: Bool { name == "weir.gap" || name == "weir.hole" }
 }
 
 extension StoredEvent: CustomStringConvertible {
-  /// One line: offset, time, name and fields, such as
-  /// `12 2026-11-21T00:00:00.123456789Z checkout.completed {order: 7, total: 19.9}`.
+  /// One line with offset, time, name and fields, such as `12 2026-11-21T00:00:00.123456789Z checkout.completed {order:
+  /// 7, total: 19.9}`.
   public var description: String { "\(offset) \(time) \(name) \(fields)" }
 }
 
-/// An event of a known type, with what the log knows about it.
+/// An event of a known type, with its offset, id, time and context.
 public struct Recorded<E: Event>: Sendable {
-  /// Its number in the log.
+  /// The event's number in the log.
   public let offset: Offset
 
-  /// Its identity, equal to the one in the receipt of its capture.
+  /// The event's id, equal to the id in the receipt of the capture.
   public let id: EventID
 
-  /// When it was captured.
+  /// The time of the capture.
   public let time: Timestamp
 
-  /// Who and what the event was captured for.
+  /// The global fields, user, view and bound fields that the event was captured with.
   public let context: EventContext
 
   /// The event.
   public let event: E
 
-  /// The event in `stored` if it is one of `E`'s; nil if not. Throws what ``Event/init(_:)`` throws.
+  /// Reads `stored` as an event of type `E`. Returns `nil` if the event is of another type. Throws what
+  /// ``Event/init(_:)`` throws.
   public init?(_ stored: StoredEvent) throws {
     guard let event = try E(stored) else { return nil }
     offset = stored.offset

@@ -1,4 +1,4 @@
-// Timestamp: when an event was captured, to the nanosecond.
+// Timestamp: the time of a capture, in nanoseconds.
 
 import CClocks
 
@@ -8,17 +8,17 @@ import CClocks
   import Musl
 #endif
 
-/// A moment, in nanoseconds since 1970 (Universal Time, without leap seconds), between the years 1677 and 2262.
+/// A time in nanoseconds since 1970 (Universal Time, without leap seconds), between the years 1677 and 2262.
 public struct Timestamp: Hashable, Comparable, Sendable {
-  /// Nanoseconds since 1970-01-01T00:00:00Z; negative before it.
+  /// Nanoseconds since 1970-01-01T00:00:00Z; negative before that time.
   public var nanosecondsSince1970: Int64
 
-  /// The moment so many nanoseconds after 1970-01-01T00:00:00Z.
+  /// Creates the time that is the given number of nanoseconds after 1970-01-01T00:00:00Z.
   public init(nanosecondsSince1970: Int64) {
     self.nanosecondsSince1970 = nanosecondsSince1970
   }
 
-  /// Now, by the wall clock.
+  /// The current time of the wall clock.
   public static var now: Timestamp { Timestamp(nanosecondsSince1970: weir_clock_read(CLOCK_REALTIME)) }
 
   public static func < (left: Timestamp, right: Timestamp) -> Bool {
@@ -38,7 +38,7 @@ extension Timestamp: CustomStringConvertible {
   /// Appends ``description``.
   package func append(to text: inout [UInt8]) {
     let (quotient, rest) = nanosecondsSince1970.quotientAndRemainder(dividingBy: 1_000_000_000)
-    // Divided downwards, so that moments before 1970 come out right.
+    // Rounds down, so that times before 1970 are correct.
     UTC.appendSeconds(Int(rest < 0 ? quotient - 1 : quotient), to: &text)
     text.append(UInt8(ascii: "."))
     UTC.appendDigits(Int(rest < 0 ? rest + 1_000_000_000 : rest), 9, to: &text)

@@ -1,9 +1,9 @@
-// Configuration: how a tracker opens its log.
+// Configuration: the options for opening a log.
 
 public import Logging
 
 extension Tracker {
-  /// How a tracker opens its log. The defaults suit a server with up to 14 busy threads.
+  /// The options for opening a log. The defaults suit a server with up to 14 busy threads.
   ///
   /// ```swift
   /// var configuration = Tracker.Configuration()
@@ -12,93 +12,99 @@ extension Tracker {
   /// let tracker = try Tracker(directory: "/var/lib/shop/events", configuration: configuration)
   /// ```
   public struct Configuration: Sendable {
-    /// Lanes, the spare ones included: one for each thread that captures. 16; 2 to 256.
+    /// The number of lanes, spare lanes included. Each thread that captures takes a lane. Default 16; range 2–256.
     public var laneCount: Int
 
-    /// Of the lanes, those that are lent for one capture at a time to threads that have none. 2; 1 to one less than
-    /// ``laneCount``.
+    /// The number of spare lanes among ``laneCount``. A spare lane is lent to a thread without a lane, for one capture.
+    /// Default 2; range 1 to ``laneCount`` - 1.
     public var spareLanes: Int
 
-    /// Bytes of a lane. 1 MiB; a power of two, and above the largest event.
+    /// The size of a lane, in bytes. A power of two, and larger than the largest event. Default 1 MiB.
     public var laneBytes: Int
 
-    /// Bytes of a segment file while it is being filled. 8 MiB; 1 MiB to 1 GiB.
+    /// The size of a segment file while it is being filled, in bytes. Default 8 MiB; range 1 MiB–1 GiB.
     public var segmentBytes: Int
 
-    /// The largest event, in bytes of encoded fields and of what is bound around the capture. 68 KiB; 64 bytes to 1
-    /// MiB.
+    /// The maximum size of an event, in bytes of encoded fields and bound scope. Default 68 KiB; range 64 bytes–1 MiB.
     public var maximumEventBytes: Int
 
-    /// The longest time from a capture to its event's being in the log, where readers see it. 1 ms; 50 µs to 10 s.
+    /// The maximum delay before a captured event is readable in the log. Default 1 ms; range 50 µs–10 s.
     public var drainInterval: Duration
 
-    /// What a capture does when its lane is full. ``Tracker/OverflowPolicy/dropNewest``.
+    /// What a capture does when its lane is full. Default ``Tracker/OverflowPolicy/dropNewest``.
     public var whenFull: OverflowPolicy
 
-    /// What a power cut leaves of the log. ``Tracker/Durability/processCrash``.
+    /// What of the log survives a power cut. Default ``Tracker/Durability/processCrash``.
     public var durability: Durability
 
-    /// What all the log's files may take on the disk, at every moment, but for the directories `cursors`, `violations`,
-    /// `attempts` and `dead-letters`; nil for no limit. Nil.
+    /// The maximum disk space of the log, in bytes, or `nil` for no limit (the default). Holds at every moment, for all
+    /// files except those in the directories `cursors`, `violations`, `attempts` and `dead-letters`.
     ///
-    /// At least the ring, three segments (four with ``batchThreads``) and a little more; an opening with less throws
-    /// `invalid`, with the number.
+    /// The minimum is the ring, three segments (four with ``batchThreads``) and a little more. If the limit is too low,
+    /// opening throws `invalid`, and the error gives the minimum.
     public var byteLimit: Int?
 
-    /// What happens at ``byteLimit``, which any other than the default needs. ``Tracker/ByteLimitPolicy/refuse``.
+    /// What happens at ``byteLimit``. Default ``Tracker/ByteLimitPolicy/refuse``. Any other policy requires a
+    /// ``byteLimit``.
     public var atByteLimit: ByteLimitPolicy
 
-    /// How long events are kept. ``Tracker/Retention/all``.
+    /// How long events are kept. Default ``Tracker/Retention/all``.
     public var retention: Retention
 
-    /// Removes sealed segments, as ``retention`` does, once every provider has settled all of their events: see
-    /// ``Dispatcher``. What goes so is not counted as lost. Whole segments, the last one always stays. False: what was
-    /// delivered stays until retention removes it.
+    /// Whether sealed segments are removed once every provider has settled all of their events. See `Dispatcher`.
+    /// Such events don't count as lost. Like ``retention``, this removes whole segments, and the last sealed segment
+    /// stays. Default `false`: delivered events stay until retention removes them.
     public var removeDelivered: Bool
 
-    /// Threads that turn sealed segments into batch segments: files in the LZ4 format, a half to a fifth as large, that
-    /// readers read like the others and the `lz4` tool reads, too. 0, none; at most 64.
+    /// The number of threads that turn sealed segments into batch segments. A batch segment is an LZ4 file, half to a
+    /// fifth as large, which readers and the `lz4` tool read. Default 0; at most 64.
     ///
-    /// They work at low priority, off every capture, and take up what earlier openings left as well; one is enough for
-    /// 200 megabytes a second. Closing waits for no more than what is being written right now:
-    /// ``LogDirectory/batch(threads:onProgress:)`` does the rest. A segment in which something is damaged stays as it
-    /// is. While a thread works it takes some 3 MiB of memory. ``Counters/batched`` counts.
+    /// The threads run at low priority, never as a part of a capture, and also convert segments of earlier openings.
+    /// One thread is enough for 200 MB/s. Closing waits only for the writes in progress;
+    /// ``LogDirectory/batch(threads:onProgress:)`` converts the remaining segments. A damaged segment stays as it is. A
+    /// working thread takes some 3 MiB of memory. ``Counters/batched`` counts the segments.
     public var batchThreads: Int
 
-    /// Where the time of an event comes from. ``Tracker/ClockSource/automatic``.
+    /// The source of the events' times. Default ``Tracker/ClockSource/automatic``.
     public var clock: ClockSource
 
-    /// Make the directory, with mode 0700, if it is missing. True.
+    /// Whether to create the directory, with mode 0700, if it is missing. Default `true`.
     public var createDirectory: Bool
 
-    /// The directory that the ring goes into: an absolute or relative path, nil for beside the segments.
+    /// The directory of the ring, as an absolute or relative path, or `nil` to keep the ring beside the segments (the
+    /// default).
     ///
-    /// On tmpfs (a directory of the program's own, such as `/dev/shm/shop`) no capture ever meets the writeback of its
-    /// page. What was captured survives the death of the process as ever, but not a restart of the machine: what was
-    /// not in a segment by then is lost, and the next opening reports ``RecoveryReport/ringVanished``. The log's
-    /// directory keeps a file that says where the ring is, so readers and later openings find it whatever this says;
-    /// closing removes the ring's file. The directory is made, with mode 0700, if it is missing and ``createDirectory``
-    /// is set. One that every user may write to, or that belongs to somebody else, is refused as `unsafe`.
+    /// With a ring on tmpfs (a directory of the program's own, such as `/dev/shm/shop`), a capture never waits for the
+    /// writeback of a page. Captured events survive the death of the process as before, but events that are not yet in
+    /// a segment don't survive a restart of the machine. The next opening reports them as
+    /// ``RecoveryReport/ringVanished``.
+    ///
+    /// A file in the log's directory names the ring's place, so readers and later openings find the ring whatever this
+    /// option says. Closing removes the ring's file. If ``createDirectory`` is set, a missing directory is created with
+    /// mode 0700. A directory that is writable by everyone, or that belongs to another user, is refused as `unsafe`.
     public var ringDirectory: String?
 
-    /// What holds for every event from the opening on. Nothing. ``Tracker/setGlobals(_:)`` changes it later.
+    /// The global fields of every event, by default none. ``Tracker/setGlobals(_:)`` changes them later.
     public var globals = GlobalFields()
 
-    /// Which events are captured only in part; the first rule that an event matches counts. None.
+    /// The sampling rules, by default none. The first rule that matches an event applies.
     public var sampling: [SamplingRule] = []
 
-    /// Where recoveries, refused event types and refused captures are reported; nil for nowhere. Nothing is logged by a
-    /// capture in steady state.
+    /// The logger for recoveries, refused event types and refused captures, or `nil` to log nothing (the default).
+    /// Captures in steady state log nothing.
     ///
-    /// Captures that are refused are a warning when a reason (`full`, `no_lane`, `too_large`, `storage`, `invalid`) first
-    /// occurs, and then at most each 10 s for each reason, with how many there were. The thread that drains finds them,
-    /// so on a disk that stands still the warning comes when it goes on; ``Tracker/counters`` do not wait.
+    /// Refused captures cause a warning with their number: when a reason (`full`, `no_lane`, `too_large`, `storage`,
+    /// `invalid`) first occurs, and then at most every 10 s for each reason. The draining thread finds the refusals, so
+    /// while the disk is blocked, the warning is delayed. ``Tracker/counters`` are not delayed.
     public var logger: Logger?
 
-    /// Tests only: what the warnings about refused captures go by.
+    /// Whether the log starts no thread. Set by `SideLog` alone.
+    var isThreadless = false
+
+    /// For tests: the clock of the warnings about refused captures.
     var refusalClock: any Clock<Duration> = ContinuousClock()
 
-    /// The defaults.
+    /// Creates a configuration with the default values.
     public init() {
       self.init(core: CoreOptions.defaults())
     }
@@ -129,50 +135,50 @@ extension Tracker {
         maximumEventBytes: maximumEventBytes, drainInterval: drainInterval,
         whenFull: whenFull, clock: clock, createsDirectory: createDirectory,
         ringDirectory: ringDirectory, durability: durability, byteLimit: byteLimit, atByteLimit: atByteLimit,
-        retention: retention, batchThreads: batchThreads, removeDelivered: removeDelivered)
+        retention: retention, batchThreads: batchThreads, removeDelivered: removeDelivered, isThreadless: isThreadless)
     }
   }
 
-  /// What a capture does when its lane is full because the log does not keep up.
+  /// What a capture does when its lane is full because the log can't keep up.
   public struct OverflowPolicy: Hashable, Sendable {
-    /// How long to wait; all ones for ever, as the core has it.
+    /// The time to wait, in nanoseconds; all bits set means forever, as in the core.
     let waitNanoseconds: UInt64
 
-    /// Whether the oldest events make room then.
+    /// Whether the oldest events are overwritten.
     var overwrites = false
 
-    /// Drops the event at once, counted as ``DropReason/full``.
+    /// Drops the event at once. Counted as ``DropReason/full``.
     public static let dropNewest = OverflowPolicy(waitNanoseconds: 0)
 
-    /// Overwrites the oldest events of the lane that are not in the log yet, a thirty-second of the lane at a time:
-    /// ``Counters/overwritten`` counts them, and a `weir.gap` event stands in the log where they would have been.
+    /// Overwrites the oldest events of the lane that are not yet in the log, a thirty-second of the lane at a time.
+    /// ``Counters/overwritten`` counts these events, and a `weir.gap` event takes their place in the log.
     ///
-    /// While the drainer is copying from the lane, the capture waits for that, a millisecond at most; only after that
-    /// it is dropped as ``DropReason/full``.
+    /// While the drainer copies from the lane, the capture waits, for at most a millisecond. Then the event is dropped
+    /// as ``DropReason/full``.
     public static let dropOldest = OverflowPolicy(waitNanoseconds: 0, overwrites: true)
 
-    /// Blocks the thread until there is room. Events are dropped only if the log can't grow, as
+    /// Blocks the thread until there is room. An event is dropped only if the log can't grow, as
     /// ``DropReason/storage``.
     public static let block = OverflowPolicy(waitNanoseconds: .max)
 
-    /// Blocks the thread until there is room, at most for the time given; then drops the event.
+    /// Blocks the thread until there is room, for at most `time`, and then drops the event.
     public static func block(upTo time: Duration) -> OverflowPolicy {
       OverflowPolicy(waitNanoseconds: time.wholeNanoseconds)
     }
   }
 
-  /// Where the time of an event comes from.
+  /// The source of the events' times.
   public enum ClockSource: Hashable, Sendable, CaseIterable {
-    /// The processor's counter where it can be trusted, otherwise ``monotonic``.
+    /// The processor's counter if it can be trusted, otherwise ``monotonic``.
     case automatic
-    /// The processor's counter, calibrated against the wall clock. Opening fails where there is none to be trusted.
+    /// The processor's counter, calibrated against the wall clock. Opening fails if the counter can't be trusted.
     case counter
-    /// The kernel's monotonic clock: more than twice what reading the counter takes.
+    /// The kernel's monotonic clock. Takes more than twice as long as the counter.
     case monotonic
     /// The kernel's coarse clock, with a resolution of 1 to 4 ms.
     case coarse
-    /// A word that the drainer refreshes whenever it looks for events: behind by up to
-    /// ``Configuration/drainInterval`` and what the scheduler adds. Costs one load; ``monotonic`` while the drainer
+    /// A time in memory that the drainer updates whenever it looks for events. Late by up to
+    /// ``Configuration/drainInterval`` plus the scheduler's delay. Costs one load. Uses ``monotonic`` while the drainer
     /// sleeps.
     case tick
   }

@@ -1,9 +1,9 @@
-// CoreOptions: a tracker's configuration in plain numbers, and its way into the core.
+// CoreOptions: a tracker's configuration in plain numbers, and its conversion for the core.
 
 import CCapture
 import CWeir
 
-/// The options of an opening. The defaults come from the core, so that they are written down once.
+/// The options of an opening. The defaults come from the core, so that they are defined once.
 package struct CoreOptions {
   var laneCount: Int
   var spareLanes: Int
@@ -21,6 +21,8 @@ package struct CoreOptions {
   var retention = Tracker.Retention.all
   var batchThreads = 0
   var removeDelivered = false
+  /// Its callers do the work: see `SideLog`.
+  var isThreadless = false
 
   static func defaults() -> CoreOptions {
     var options = weir_options()
@@ -34,8 +36,8 @@ package struct CoreOptions {
       clock: .automatic, createsDirectory: options.create != 0)
   }
 
-  /// The same for the core. Throws `invalid` for what it could not be given, or would take for the option's not being
-  /// set; it checks the rest itself. All but ``ringDirectory``, whose text the caller keeps alive.
+  /// Converts the options, except for ``ringDirectory``, whose text the caller keeps alive. Throws `invalid` for values
+  /// that C can't represent or would read as "not set". The core validates the rest.
   func forCore() throws(WeirError) -> weir_options {
     try checkBounds()
     var options = weir_options()
@@ -49,15 +51,17 @@ package struct CoreOptions {
     options.full_wait_ns = whenFull.waitNanoseconds
     options.full_policy = UInt32(whenFull.overwrites ? WEIR_FULL_DROP_OLDEST : WEIR_FULL_DROP_NEWEST)
     options.create = createsDirectory ? 1 : 0
-    // To the core 0 is none. 1 is too little for both, so that it refuses, with the numbers that it would take.
+    // The core reads 0 as "not set". 1 is below the minimum of both options, so the core refuses it and names the
+    // minimum.
     if let interval = durability.interval { options.sync_interval_ns = max(interval.wholeNanoseconds, 1) }
     if let byteLimit { options.max_bytes = max(try number(byteLimit, "byteLimit"), 1) }
     options.limit_policy = UInt32(atByteLimit == .dropOldest ? WEIR_LIMIT_DROP_OLDEST : WEIR_LIMIT_REFUSE)
     if let bytes = retention.bytes { options.retain_bytes = try number(bytes, "retention.bytes") }
-    // What is above zero and below a nanosecond is one: 0 would keep everything.
+    // An age between zero and a nanosecond becomes a nanosecond: the core reads 0 as "keep everything".
     options.retain_ns = retention.age.map { max($0.wholeNanoseconds, 1) } ?? 0
     options.batch_threads = try number(batchThreads, "batchThreads")
     options.remove_delivered = removeDelivered ? 1 : 0
+    options.threadless = isThreadless ? 1 : 0
     options.clock =
       switch clock {
       case .automatic: UInt32(WEIR_CLOCK_AUTO)
@@ -69,19 +73,19 @@ package struct CoreOptions {
     return options
   }
 
-  /// What the core can't tell from an option that is not set.
+  /// Checks the options whose invalid values the core would read as "not set".
   private func checkBounds() throws(WeirError) {
     if let bytes = retention.bytes, bytes <= 0 {
-      throw WeirError(.invalid, "retention.bytes is \(bytes); it must be above 0, or nil for no bound")
+      throw WeirError(.invalid, "retention.bytes is \(bytes); it must be above 0, or nil for no limit")
     }
     if let age = retention.age, age <= .zero {
-      throw WeirError(.invalid, "retention.age is \(age.inWords); it must be above 0, or nil for no bound")
+      throw WeirError(.invalid, "retention.age is \(age.inWords); it must be above 0, or nil for no limit")
     }
     if atByteLimit == .dropOldest, byteLimit == nil {
-      throw WeirError(.invalid, "atByteLimit is dropOldest, but there is no byteLimit; set one")
+      throw WeirError(.invalid, "atByteLimit is dropOldest, but byteLimit is nil; set byteLimit")
     }
     if ringDirectory == "" {
-      throw WeirError(.invalid, "ringDirectory is empty; name a directory, or nil for beside the segments")
+      throw WeirError(.invalid, "ringDirectory is empty; name a directory, or set nil for the log's own directory")
     }
   }
 
@@ -93,14 +97,14 @@ package struct CoreOptions {
   }
 }
 
-/// An option by the core's name and by Swift's. The core's messages begin with the one, `the option lane_count is 1;
-/// …`, Swift's with the other, `laneCount is 1; …`.
+/// An option's name in C and in Swift. Messages of the core start with the C name: `the option lane_count is 1; …`.
+/// Messages in Swift start with the Swift name: `laneCount is 1; …`.
 struct OptionName {
   let core: String
   let swift: String
-  /// The value as it was given, where the core gets another: nanoseconds for a `Duration`, 1 for what is below.
+  /// The value as it was given, if the core got another one: nanoseconds for a `Duration`, 1 for a smaller number.
   var given: (@Sendable (CoreOptions) -> String?)?
-  /// What the core's numbers count, where that can't be seen.
+  /// The unit of the core's number, if the number does not show it.
   var unit = ""
 
   static let all = [
@@ -127,7 +131,7 @@ struct OptionName {
     OptionName(core: "remove_delivered", swift: "removeDelivered"),
   ]
 
-  /// A message of the core with Swift's name of the option that it is about.
+  /// Replaces the option's C name in a message of the core by the Swift name.
   static func inSwift(_ message: String) -> String {
     let limit = message.replacing("byte limit (max_bytes)", with: "byte limit (byteLimit)", maxReplacements: 1)
     for name in all {
@@ -139,7 +143,7 @@ struct OptionName {
 }
 
 extension CoreOptions {
-  /// An error of opening with these options, with the value that was given in place of the core's.
+  /// Returns an opening error with the given value instead of the value that the core got.
   func asGiven(_ error: WeirError) -> WeirError {
     guard error.code == .invalid else { return error }
     for name in OptionName.all {

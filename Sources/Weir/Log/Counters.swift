@@ -1,13 +1,13 @@
-// Counters and the other reports of the core, as Swift values.
+// Counters: the core's counters, as Swift values.
 
 import CCapture
 import CWeir
 
-/// Counters of one opening.
+/// The counters of one opening.
 public struct Counters: Hashable, Sendable {
-  /// Events accepted: those in the log and those still in the lanes.
+  /// Accepted events: those in the log and those still in the lanes.
   public var accepted: UInt64
-  /// Of them, those in the log.
+  /// Accepted events that are in the log.
   public var drained: UInt64
   /// The offset after the last event of the log.
   public var nextOffset: Offset
@@ -15,52 +15,55 @@ public struct Counters: Hashable, Sendable {
   public var blocks: UInt64
   /// Segments begun.
   public var segments: UInt64
-  /// Times that the thread which drains the lanes woke up.
+  /// Wake-ups of the draining thread.
   public var wakeups: UInt64
-  /// Times that the log was synced up to its end, for those who waited or by ``Tracker/Configuration/durability``.
+  /// Syncs of the log up to its end, for callers that waited or because of ``Tracker/Configuration/durability``.
   public var syncs: UInt64
-  /// Stretches of a lane whose checksum failed when drained: something in the process wrote where it should not.
+  /// Stretches of a lane with a wrong checksum when drained. Some code of the process wrote to memory that is not its
+  /// own.
   public var damaged: UInt64
-  /// Accepted events that later ones overwrote before they were in the log: ``Tracker/OverflowPolicy/dropOldest``.
+  /// Accepted events that later events overwrote before they were in the log: ``Tracker/OverflowPolicy/dropOldest``.
   public var overwritten: UInt64
-  /// Events, of this and earlier openings, that ``Tracker/Configuration/retention`` removed before they were delivered.
+  /// Events, of this and earlier openings, that ``Tracker/Configuration/retention`` removed before their delivery.
   public var expired: UInt64
-  /// The same, removed to make room at ``Tracker/Configuration/byteLimit``.
+  /// Events, of this and earlier openings, that were removed before their delivery to make room at
+  /// ``Tracker/Configuration/byteLimit``.
   public var displaced: UInt64
-  /// Events that were in the log and that a failing disk lost before they were synced: readers miss their offsets.
+  /// Events in the log that a failing disk lost before they were synced. Readers miss their offsets.
   public var lost: UInt64
-  /// Every event with an offset below it survives a power cut: ``Tracker/durableOffset``.
+  /// The durable watermark: see ``Tracker/durableOffset``.
   public var durableOffset: Offset
-  /// Events refused, for each reason that occurred.
+  /// Refused events, by reason. Reasons that did not occur are absent.
   public var dropped: [DropReason: UInt64]
-  /// Lanes that a thread has.
+  /// Lanes that a thread has taken.
   public var lanesInUse: Int
-  /// Event types defined.
+  /// Event types that are defined.
   public var types: Int
-  /// Different global contexts that were set: ``Tracker/setGlobals(_:)``, ``Tracker/associate(_:traits:sensitive:)``.
+  /// Distinct global contexts that were set, by ``Tracker/setGlobals(_:)`` and
+  /// ``Tracker/associate(_:traits:sensitive:)``.
   public var contexts: Int
-  /// Types that claimed a wire id or a name that another type has: ``Tracker/lastDefinitionError`` tells of the last.
+  /// Types that claimed a wire id or a name of another type. ``Tracker/lastDefinitionError`` describes the last one.
   public var collidingTypes = 0
-  /// Bindings of which something did not fit, by all of the process: ``Bindings``.
+  /// Bindings of the whole process that did not fit, entirely or in part: see ``Bindings``.
   public var bindingsRefused: UInt64 = 0
-  /// Why the log can't grow at present; nil if it can.
+  /// The reason why the log can't grow at present; `nil` if it can.
   public var storage: WeirError.Code?
-  /// Events that were removed after they were delivered: ``Tracker/Configuration/removeDelivered``.
+  /// Events that were removed after their delivery: ``Tracker/Configuration/removeDelivered``.
   public var deliveredRemoved: UInt64
   /// Segments that became batch segments: ``Tracker/Configuration/batchThreads``.
   public var batched: UInt64
-  /// Bytes of those before.
+  /// Bytes of these segments before the conversion.
   public var batchInput: UInt64
-  /// Bytes of those after.
+  /// Bytes of these segments after the conversion.
   public var batchOutput: UInt64
-  /// Sealed segments that are to become batch segments yet.
+  /// Sealed segments that wait for their conversion to batch segments.
   public var batchWaiting: UInt64
-  /// Segments that stay as they are, because something in them is damaged: ``LogDirectory/verify(onFinding:)`` says
-  /// what.
+  /// Segments that stay raw, because they are damaged (``LogDirectory/verify(onFinding:)`` reports the damage), or
+  /// because a foreign file has the name of their batch segment.
   public var unbatched: UInt64
-  /// Attempts to make a batch segment that failed: a full disk, the byte limit, an error of the disk. Tried again.
+  /// Failed attempts to make a batch segment: a full disk, the byte limit, a disk error. They are repeated.
   public var batchFailures: UInt64
-  /// Why the last attempt failed; nil if it did not.
+  /// The reason why the last attempt failed; `nil` if it did not fail.
   public var batching: WeirError.Code?
 
   init(_ core: weir_counters) {
@@ -93,12 +96,12 @@ public struct Counters: Hashable, Sendable {
   }
 }
 
-/// The counters of reasons in a C array, without those that are 0.
+/// Returns the counters of reasons in a C array, without those that are 0.
 func dropCounts<CArray>(_ array: CArray) -> [DropReason: UInt64] {
   withUnsafeBytes(of: array) { bytes in
     var counts: [DropReason: UInt64] = [:]
     for (code, count) in bytes.bindMemory(to: UInt64.self).enumerated() where count > 0 {
-      // Counters in the ring carry no checksum: damaged ones may add up to more than there are numbers.
+      // Counters in the ring have no checksum: damaged counters may overflow.
       let (sum, isTooMuch) = counts[DropReason(code: Int32(code)), default: 0].addingReportingOverflow(count)
       counts[DropReason(code: Int32(code))] = isTooMuch ? .max : sum
     }
@@ -107,7 +110,7 @@ func dropCounts<CArray>(_ array: CArray) -> [DropReason: UInt64] {
 }
 
 extension DropReason {
-  /// The reason in a word, as the log and the tools write it: `too_large`.
+  /// The reason in one word, as the log and the tools write it, such as `too_large`.
   public var name: String { String(cString: weir_drop_name(rawValue)) }
 }
 

@@ -1,8 +1,8 @@
-// Definitions: event types in the form that the core takes them.
+// Definitions: event types in the form that the core takes.
 
 import CWeir
 
-/// Event types, laid out for the core. Everything that a C structure points to lies in three buffers of this object.
+/// Event types, laid out for the core. The C structures point into three buffers of this object.
 final class Definitions {
   private var names: [[CChar]] = []
   private var fields: [[UInt8]] = []
@@ -10,7 +10,7 @@ final class Definitions {
   private let types: [EventType]
   private let sampled: [Bool]
 
-  /// `sampled` says of each type whether it is.
+  /// `sampled` tells for each type whether a sampling rule applies.
   init(_ types: [EventType], sampled: [Bool]) throws(WeirError) {
     self.types = types
     self.sampled = sampled
@@ -18,16 +18,16 @@ final class Definitions {
       guard let encoded = type.encodedFields() else {
         throw WeirError(
           .limit,
-          "the fields of \(type.name) can't be written down: a name is longer than 65,535 bytes, kinds are nested "
-            + "deeper than \(maximumDepth), or an object has no fields or too many; declare fewer or shorter ones")
+          "the fields of \(type.name) can't be encoded: a name is longer than 65,535 bytes, kinds are nested more than "
+            + "\(maximumDepth) deep, or an object has no fields or too many; declare fewer or shorter fields")
       }
       guard !type.name.utf8.contains(0) else {
-        throw WeirError(.invalid, "the name of an event holds a zero byte; choose another")
+        throw WeirError(.invalid, "the name of an event contains a NUL; choose another name")
       }
       fields.append(encoded)
       names.append(type.name.utf8CString.map { $0 })
       let more = type.attributes
-      // Of texts and arrays of them: never nested too deep.
+      // Attributes are texts and arrays of texts, so they are never nested too deep.
       attributes.append(more.isEmpty ? [] : more.taggedBytes() ?? [])
     }
   }
@@ -47,7 +47,7 @@ final class Definitions {
     }
   }
 
-  /// What lies behind one another at each of the addresses, as definitions.
+  /// Returns the definitions whose parts lie one after another at each of the addresses.
   private func definitions(
     _ nameBytes: UnsafePointer<CChar>?, _ fieldBytes: UnsafePointer<UInt8>?, _ attributeBytes: UnsafePointer<UInt8>?
   ) -> [weir_definition] {

@@ -1,40 +1,40 @@
-// Durability: what a power cut leaves of the log, and waiting for the disk.
+// Durability: what of the log survives a power cut, and waiting for the disk.
 
 extension Tracker {
-  /// What of the log survives a power cut. The death of the process, `kill -9` included, costs nothing at any level.
+  /// What of the log survives a power cut. Every level survives the death of the process, `kill -9` included.
   ///
-  /// Whatever the level, ``Tracker/durable(upTo:)`` waits until an event is on the disk, and
-  /// ``Tracker/durableOffset`` says how far the disk has come.
+  /// At every level, ``Tracker/durable(upTo:)`` waits until an event is on disk, and ``Tracker/durableOffset`` tells
+  /// how far the log is on disk.
   public struct Durability: Hashable, Sendable {
-    /// How often the log is synced while it grows; nil not at all.
+    /// The interval between syncs while the log grows; `nil` for no syncs.
     let interval: Duration?
 
-    /// Segments that are full, and what the kernel had written of the rest. Captures and drains never wait for the
-    /// disk, and nothing is synced unless somebody waits for it. The default.
+    /// Full segments survive, and of the rest, what the kernel had written. Captures and drains never wait for the
+    /// disk, and the log is synced only if a caller waits for it. The default.
     public static let processCrash = Durability(interval: nil)
 
-    /// All that was captured up to so long before the power cut, as long as the disk keeps up: 1 ms to an hour.
+    /// Events captured at least `time` before the power cut survive, as long as the disk keeps up. Range 1 ms–1 h.
     ///
-    /// The log is synced off the threads that capture, and only while it grows: an idle log is left alone.
+    /// Syncs don't run on capturing threads, and run only while the log grows. An idle log is not synced.
     public static func interval(_ time: Duration) -> Durability {
       Durability(interval: time)
     }
   }
 
-  /// Waits until the event `id` is on the disk, and with it all that was captured before it by the same thread: from
-  /// then on it survives a power cut.
+  /// Waits until the event `id`, and all earlier events of the same thread, are on disk and survive a power cut.
   ///
   /// ```swift
   /// let receipt = tracker.track(Payment.booked(order: 7))
   /// if let id = receipt.id { try await tracker.durable(upTo: id) }
   /// ```
   ///
-  /// All who wait at a time share one sync of the disk (group commit); at an event that is on the disk already this
-  /// returns at once. No thread is blocked. A task that is cancelled stops waiting.
+  /// All callers that wait at the same time share one sync of the disk (group commit). Returns at once if the event is
+  /// already on disk. Blocks no thread. A cancelled task stops waiting.
   ///
-  /// Throws a ``WeirError``: `invalid` (an id that this opening did not give), `io` (the disk failed; what it failed to
-  /// sync is copied to another file, so asking again may succeed), `noSpace` (the event stays in its lane),
-  /// `lost` (it was overwritten before it was in the log), `closed`; and `CancellationError`.
+  /// Throws a ``WeirError`` with the code `invalid` (this opening did not give the id), `io` (the disk failed; the
+  /// unsynced data is copied to another file, so a second call may succeed), `noSpace` (the event stays in its lane),
+  /// `lost` (the event was overwritten before it was in the log) or `closed`. Throws `CancellationError` if the task is
+  /// cancelled.
   public func durable(upTo id: EventID) async throws {
     let waiting = Waiting()
     try await withTaskCancellationHandler {
@@ -52,6 +52,6 @@ extension Tracker {
     withExtendedLifetime(self) {}
   }
 
-  /// The durable watermark: every event with an offset below it survives a power cut. It only grows. Costs a load.
+  /// The durable watermark: every event with a lower offset survives a power cut. Never decreases. Costs one load.
   public var durableOffset: Offset { handle.durableOffset }
 }

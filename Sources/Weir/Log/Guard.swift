@@ -1,16 +1,18 @@
-// Guard: living on when somebody truncates a file that the log has mapped.
+// Guard: keeps the process alive when a mapped file of the log is truncated.
 
 import CWeir
 
 extension Tracker {
-  /// Installs a handler of SIGBUS for hosts that want to live on when somebody truncates a live log's ring or segment,
-  /// or the disk can't read a page of them back. Without it such a fault ends the process, as any does.
+  /// Installs a SIGBUS handler, for programs that must survive two faults: another process truncates the ring or a
+  /// segment of a live log, or the disk can't read back one of their pages. Without the handler, such a fault ends the
+  /// process.
   ///
-  /// The log in question is stopped: its captures are dropped as ``DropReason/storage``, draining and waiting for the
-  /// disk throw `io`, nothing more is said to be durable. The next opening recovers what the files still have. Every
-  /// other SIGBUS goes to the handler that was there before, or has its default effect.
+  /// After a fault, the log stops: captures are dropped as ``DropReason/storage``, draining and waiting for the disk
+  /// throw `io`, and no further event becomes durable. The next opening recovers what is left in the files. Any other
+  /// SIGBUS goes to the previous handler, or has its default effect.
   ///
-  /// Call it before the first tracker is made, and after whatever else handles SIGBUS; again, it does nothing.
+  /// Call this before making the first tracker, and after installing any other SIGBUS handler. A second call does
+  /// nothing.
   public static func installGuard() {
     weir_guard_install()
   }

@@ -1,38 +1,40 @@
-// LogBatching: turns the sealed segments of a log that nobody has open into batch segments.
+// LogBatching: turns the sealed segments of a log that no process has open into batch segments.
 
 import CCapture
 import CWeir
 
 extension LogDirectory {
-  /// What ``batch(threads:onProgress:)`` did.
+  /// The result of ``batch(threads:onProgress:)``.
   public struct Batching: Hashable, Sendable {
-    /// Sealed segments that were raw.
+    /// Sealed raw segments that were found.
     public var segments: UInt64
-    /// Of them, those that are batch segments now.
+    /// Segments that became batch segments.
     public var batched: UInt64
-    /// Bytes of those before.
+    /// Bytes of these segments before the conversion.
     public var inputBytes: UInt64
-    /// Their bytes now.
+    /// Bytes of these segments after the conversion.
     public var outputBytes: UInt64
-    /// Those that stay raw, because something in them is damaged: ``LogDirectory/verify(onFinding:)`` says what.
+    /// Segments that stay raw because they are damaged: see ``LogDirectory/verify(onFinding:)``.
     public var damaged: UInt64
-    /// Those that an error of the system kept raw.
+    /// Segments that stay raw because of a system error.
     public var failed: UInt64
   }
 
-  /// Turns every sealed raw segment into a batch segment, a file that takes a half to a fifth of the space and that
-  /// the `lz4` tool reads, as ``Tracker/Configuration/batchThreads`` does for an open log.
+  /// Turns every sealed raw segment into a batch segment, as ``Tracker/Configuration/batchThreads`` does for an open
+  /// log. A batch segment takes half to a fifth of the space, and the `lz4` tool reads it.
   ///
-  /// Takes the writer's lock for as long. Recovers nothing: what is not sealed stays for the next opening. Killed at
-  /// any moment, the log is whole. Costs 0.9 to 1.3 ms of a processor a MiB, and some 4 MiB of memory a thread. Waits.
+  /// Holds the writer's lock during the call. Recovers nothing: unsealed segments stay for the next opening. Waits.
   ///
+  /// **Crash.** A process killed at any moment leaves an intact log.
+  ///
+  /// **Cost.** 0.9 to 1.3 ms of processor time for each MiB, and some 4 MiB of memory for each thread.
   /// - Parameters:
-  ///   - threads: How many work, 1 to 64.
-  ///   - onProgress: Called after each segment with the sums so far, from any of the threads but one at a time; if it
-  ///     answers false, no further segment is begun.
+  ///   - threads: The number of threads, 1 to 64.
+  ///   - onProgress: Called after each segment with the totals so far, on any of the threads, one call at a time. If it
+  ///     returns `false`, no further segment is begun.
   ///
-  /// Throws `locked` (a writer has it open), `invalid` (threads), `missing`, `directory`, `access`; after all others
-  /// were tried, the first error of a segment that failed, such as `noSpace`.
+  /// Throws `locked` (another process has the log open), `invalid` (`threads`), `missing`, `directory` or `access`. If
+  /// segments failed, throws the first of their errors, such as `noSpace`, after trying the others.
   @discardableResult
   public func batch(
     threads: Int = 1, onProgress: @Sendable (Batching) -> Bool = { _ in true }

@@ -1,11 +1,11 @@
-// LogCounts: where the accepted events of a log are, counted by the core.
+// LogCounts: counts where the accepted events of a log are.
 
 import CCapture
 import CWeir
 
 extension LogDirectory {
-  /// Counts accepted events around an offset, exactly, of a live log too. Reads headers and seals, the lanes, and
-  /// blocks of the segment that the offset lies in and of what is not sealed.
+  /// Counts the accepted events below and above an offset. The result is exact, also for a live log. Reads headers,
+  /// seals and lanes, and the blocks of unsealed segments and of the segment that contains the offset.
   package func tally(from offset: Offset) throws(WeirError) -> LogTally {
     try checkPath(path)
     var core = weir_tally()

@@ -1,4 +1,4 @@
-// LogHandle: an open log of the core, and the functions that are not on the path of every event.
+// LogHandle: an open log of the core, and the core's functions beside the capture path.
 
 import CCapture
 import CWeir
@@ -9,7 +9,7 @@ import CWeir
   import Musl
 #endif
 
-/// An open log. Holds no ownership: the tracker that opened it frees it.
+/// An open log. Not an owner: the tracker that opened the log frees it.
 package struct LogHandle {
   let log: UnsafeMutablePointer<weir_log>
 
@@ -37,7 +37,7 @@ package struct LogHandle {
     } catch {
       throw options.asGiven(error)
     }
-    guard let log else { throw WeirError(.io, "opening \(directory) gave no log", path: directory) }
+    guard let log else { throw WeirError(.io, "opening \(directory) returned no log", path: directory) }
     return (LogHandle(log), RecoveryReport(recovery))
   }
 
@@ -45,7 +45,7 @@ package struct LogHandle {
     try WeirError.check { weir_close(log, $0) }
   }
 
-  /// Closes the log if that has not been done, and frees it. No call may be in progress or follow.
+  /// Closes the log if it is open, and frees it. No call may be in progress, or follow.
   func free() {
     weir_free(log)
   }
@@ -64,7 +64,7 @@ package struct LogHandle {
 
   package var durableOffset: Offset { weir_durable_offset(log) }
 
-  /// Has `done` called once, on any thread, when the event is on the disk or will not be. Throws if it never will be
+  /// Calls `done` once, on any thread, when the event is on disk or will never be. If this throws, `done` is never
   /// called.
   func whenDurable(_ id: EventID, _ done: @escaping @Sendable (WeirError?) -> Void) throws(WeirError) {
     let call = Unmanaged.passRetained(Call(done))
@@ -85,23 +85,23 @@ package struct LogHandle {
     }
   }
 
-  /// Has the drainer ring `bell` after events came into the log; nil for none any more. Waits for a ring that goes on.
-  /// The caller keeps the bell until another one, or none, has taken its place.
-  package func ringWhenDrained(_ bell: DrainBell?) {
-    guard let bell else { return weir_on_drained(log, nil, nil) }
+  /// Lets the drainer ring `bell` after events came into the log. Waits for a ring in progress. The caller must retain
+  /// the bell until the log is freed.
+  func ringWhenDrained(_ bell: DrainBell) {
     weir_on_drained(
       log, { context in context.map { Unmanaged<DrainBell>.fromOpaque($0).takeUnretainedValue().ring() } },
       Unmanaged.passUnretained(bell).toOpaque())
   }
 
-  /// Has the drainer ring `watch` after captures were refused. The caller keeps the watch until the log is freed.
+  /// Lets the drainer ring `watch` after captures were refused. The caller must retain the watch until the log is
+  /// freed.
   func ringWhenRefused(_ watch: RefusalWatch) {
     weir_on_refused(
       log, { context in if let context { Unmanaged<RefusalWatch>.fromOpaque(context).takeUnretainedValue().ring() } },
       Unmanaged.passUnretained(watch).toOpaque())
   }
 
-  /// What is to be called, as an object that C can hand through.
+  /// A closure as an object, for passing through C.
   private final class Call: Sendable {
     let done: @Sendable (WeirError?) -> Void
 
@@ -110,7 +110,8 @@ package struct LogHandle {
     }
   }
 
-  /// Every provider has what is below `offset`: it may be removed, if the log was opened for that.
+  /// Tells the core that every provider has the events below `offset`, so the core may remove them if
+  /// ``Tracker/Configuration/removeDelivered`` is set.
   package func setDelivered(_ offset: Offset) {
     weir_set_delivered(log, offset)
   }
@@ -123,7 +124,8 @@ package struct LogHandle {
 
   // MARK: Types
 
-  /// Defines a group of types for `owner`, unless it is defined already. Those marked in `sampled` take the slow path.
+  /// Defines a group of types for `owner`, unless the group is defined already. Types marked in `sampled` take the slow
+  /// path.
   func define(_ types: [EventType], owner: UInt64, sampled: [Bool]) throws(WeirError) {
     let definitions = try Definitions(types, sampled: sampled)
     var first: UInt32 = 0
@@ -132,7 +134,7 @@ package struct LogHandle {
     }
   }
 
-  /// Defines one type that is found by `owner` and `key`; answers its number.
+  /// Defines one type, to be found by `owner` and `key`, and returns its number.
   func define(_ type: EventType, owner: UInt64, key: String) throws(WeirError) -> UInt32 {
     let definitions = try Definitions([type], sampled: [false])
     var number: UInt32 = 0
@@ -144,17 +146,18 @@ package struct LogHandle {
     return number
   }
 
-  /// The number of the type defined for `owner` and `key`, which is in UTF-8, or 0.
+  /// Returns the number of the type defined for `owner` and `key`, or 0. `key` is UTF-8.
   func findType(owner: UInt64, key: UnsafeRawBufferPointer) -> UInt32 {
     weir_find_type(log, owner, key.baseAddress?.assumingMemoryBound(to: CChar.self), UInt64(key.count))
   }
 
   // MARK: Context
 
-  /// The most bytes of a global context.
+  /// The maximum size of a global context, in bytes.
   static var maximumContextBytes: Int { Int(WEIR_MAX_CONTEXT_BYTES) }
 
-  /// Stores a global context, unless it is stored already, and has captures name it from here on; empty for none.
+  /// Stores a global context, unless it is stored already. Captures refer to it from now on. Empty bytes remove the
+  /// context.
   func setContext(_ bytes: [UInt8]) throws(WeirError) {
     try WeirError.check { error in
       bytes.withUnsafeBytes { weir_set_context(log, $0.baseAddress, UInt64($0.count), error) }
@@ -163,22 +166,22 @@ package struct LogHandle {
 
   // MARK: Captures
 
-  /// The type of events that carry their name with them.
+  /// The type of events that carry their own name.
   static var dynamicType: UInt32 { UInt32(WEIR_TYPE_DYNAMIC) }
 
-  /// Ends a capture as invalid, counted; answers the reason.
+  /// Ends a capture as invalid, counts the refusal, and returns its code.
   static func refuseInvalid(_ record: inout weir_record) -> Int32 {
     weir_refuse(&record, Int32(WEIR_DROP_INVALID))
   }
 }
 
-/// Refuses a path that C would take to end at a NUL, and that would so name another directory.
+/// Throws `invalid` for a path with a NUL: C would end the path there, and use another directory.
 package func checkPath(_ path: String) throws(WeirError) {
   guard path.utf8.contains(0) else { return }
-  throw WeirError(.invalid, "the path \(path.debugDescription) has a NUL in it; name a directory without", path: path)
+  throw WeirError(.invalid, "the path \(path.debugDescription) contains a NUL; remove it", path: path)
 }
 
-/// `path` with the working directory before it if it is relative, so that it still names the log after a chdir.
+/// Returns `path` as an absolute path, so that it still names the log after the working directory changes.
 package func absolutePath(_ path: String) -> String {
   guard !path.hasPrefix("/"), let here = getcwd(nil, 0) else { return path }
   defer { free(here) }

@@ -1,22 +1,22 @@
-// LogTally: how many events a log has accepted, and where they are, seen from one offset. What a ledger is made of.
+// LogTally: the number of events that a log has accepted, and where they are, relative to an offset. Ledgers use it.
 
-/// Accepted events of a log, Weir's own notices left out: a moment's picture.
+/// The accepted events of a log at one moment, without Weir's notices, relative to a given offset.
 package struct LogTally: Hashable, Sendable {
-  /// With an offset at or above the one asked for, and readable in segments.
+  /// Events in segments, at or above the offset.
   package var inSegments: UInt64 = 0
-  /// In lanes: they have no offset yet, or will have one at or above it.
+  /// Events in lanes. They have no offset yet, or will get one at or above the offset.
   package var inLanes: UInt64 = 0
-  /// With an offset at or above it, taken by damage.
+  /// Events at or above the offset that are lost to damage.
   package var missing: UInt64 = 0
-  /// With an offset below it, in segments or missing from them.
+  /// Events below the offset, in segments or lost from them.
   package var below: UInt64 = 0
-  /// Removed, below it or above.
+  /// Events that were removed, below or above the offset.
   package var removed: UInt64 = 0
-  /// Overwritten by later ones before they had an offset.
+  /// Events that later ones overwrote before they had an offset.
   package var overwritten: UInt64 = 0
-  /// Damaged in their lane before they had an offset, as far as the log knows how many.
+  /// Events damaged in their lane before they had an offset, as far as their number is known.
   package var inHoles: UInt64 = 0
-  /// The first offset that is not removed.
+  /// The lowest offset that is not removed.
   package var firstOffset: Offset = 0
   /// The offset after the last event that has one.
   package var nextOffset: Offset = 0
@@ -36,17 +36,17 @@ package struct LogTally: Hashable, Sendable {
     self.nextOffset = nextOffset
   }
 
-  /// All events that the log's captures accepted.
+  /// All events that the log has accepted.
   package var accepted: UInt64 { inSegments &+ inLanes &+ missing &+ below &+ removed &+ overwritten &+ inHoles }
 
-  /// Those below the offset asked for that had an offset. Where it lies among what was removed nobody knows any more
-  /// how many of that were below it; then this is an upper bound.
+  /// Events below the offset that had an offset. An upper bound if the offset lies among removed events: how many of
+  /// those lay below it is unknown.
   package var acceptedBelow: UInt64 { below &+ removed }
 
-  /// The same for one who begins at `offset`. Segments above it may have been removed before the tally was taken, so no
-  /// more events count than there are offsets below it.
+  /// The same for a follower that begins at `offset`. Segments above `offset` may have been removed before the tally
+  /// was taken, so the result is limited to the number of offsets below it.
   package func acceptedBelow(noMoreThan offset: Offset) -> UInt64 { min(acceptedBelow, offset) }
 
-  /// Those at or above it that are there to be read.
+  /// Events at or above the offset that can be read.
   package var pending: UInt64 { inSegments &+ inLanes }
 }

@@ -1,92 +1,91 @@
-// RecoveryReport: what an opening found of the process that had the log before, in numbers.
+// RecoveryReport: the result of a recovery, in numbers.
 
-/// What opening a log found, and did. The numbers are those of this opening alone, but that it tells of damage and
-/// missing events too which an opening before it had found that failed, or was killed, before anybody had its report.
+/// What an opening found, and what it did. All numbers are for this opening. Damage and missing events found by an
+/// earlier opening that never returned its report are included.
 public struct RecoveryReport: Hashable, Sendable, Codable {
-  /// The opening that the ring belonged to; 0 where there was none.
+  /// The opening that the ring belonged to; 0 if there was no ring.
   public var previousOpening: UInt64
-  /// The new opening's random number.
+  /// The random number of this opening.
   public var opening: UInt64
-  /// Files read: the segments that were not sealed, and all after the first of them.
+  /// Segments read: the first unsealed segment and all later ones.
   public var segmentsScanned: UInt64
-  /// Bytes read in them.
+  /// Bytes read in these segments.
   public var bytesScanned: UInt64
-  /// Events found in them.
+  /// Events found in these segments.
   public var eventsInSegments: UInt64
-  /// Lanes that held events that were not yet in a segment.
+  /// Lanes that held events which were not yet in a segment.
   public var lanesDrained: UInt64
-  /// Events moved from lanes into the log: captured by the dead process, and recovered.
+  /// Events of the dead process that were moved from lanes into the log.
   public var eventsFromLanes: UInt64
-  /// Bytes cut from the ends of unsealed segments: a block half written when the process died. No event is lost with
-  /// them.
+  /// Bytes removed from the ends of unsealed segments: blocks that were half written when the process died. No event is
+  /// lost with them.
   public var tornBytes: UInt64
   /// Damaged blocks in unsealed segments. Their bytes were copied to `quarantine/`.
   public var damagedBlocks: UInt64
   /// Bytes of the damaged blocks.
   public var damagedBytes: UInt64
-  /// Stretches of a lane that no checksum vouches for. Their bytes were copied to `quarantine/`.
+  /// Damaged stretches of lanes. Their bytes were copied to `quarantine/`.
   public var damagedRecords: UInt64
-  /// Of all these damaged bytes, and those of a ring that is unreadable, the ones that were not copied, because
-  /// `quarantine/` is full: it takes 256 MiB, and 512 files. Remove it when you have looked into it.
+  /// Damaged bytes, including those of an unreadable ring, that were not copied because `quarantine/` is full. It holds
+  /// at most 256 MiB and 512 files. Remove it after you have examined it.
   public var unkeptBytes: UInt64
-  /// Events that were captured and are not there any more: exactly, as far as others that were captured after them are.
-  /// Of damage in a segment, the offsets.
+  /// Captured events that are lost. The number is exact if later events are present. For damage in a segment, it is the
+  /// number of offsets.
   public var missingEvents: UInt64
-  /// Refusals by the dead process that were not yet in the log, and now are.
+  /// Refusals of the dead process that were not yet in the log. This opening has written them to the log.
   public var dropped: UInt64
-  /// Events that the dead process left out on purpose (``Tracker/Configuration/sampling``) and of which the log did not
-  /// tell yet, and now does. They are not in ``dropped``.
+  /// Events that the dead process left out by ``Tracker/Configuration/sampling``, whose number was not yet in the log.
+  /// This opening has written it to the log. They are not counted in ``dropped``.
   public var sampled: UInt64
-  /// Events that the dead process accepted and overwrote (``Tracker/OverflowPolicy/dropOldest``) and whose loss was not
-  /// yet in the log, and now is.
+  /// Events that the dead process accepted and overwrote (``Tracker/OverflowPolicy/dropOldest``), whose loss was not
+  /// yet in the log. This opening has written it to the log.
   public var overwritten: UInt64
-  /// The first offset that this opening gives.
+  /// The first offset that this opening assigns.
   public var firstOffset: Offset
-  /// How long the recovery took.
+  /// The duration of the recovery, in nanoseconds.
   public var durationNanoseconds: UInt64
-  /// The log was new, or had been closed.
+  /// Whether the log was new, or had been closed.
   public var wasClean: Bool
-  /// The ring was missing, unreadable, or that of another opening or log, which is then in `quarantine/`: what the
-  /// log's own ring held is an unknown loss.
+  /// Whether the ring was missing or unreadable, or belonged to another opening or another log. A ring that was found
+  /// is now in `quarantine/`. The events in the log's own ring are lost, and their number is unknown.
   public var ringReplaced: Bool
-  /// It was missing because it lay in another directory (``Tracker/Configuration/ringDirectory``) and is not there any
-  /// more: the machine was restarted, or the file removed.
+  /// Whether the ring lay in another directory (``Tracker/Configuration/ringDirectory``) and no longer exists: the
+  /// machine was restarted, or the file was removed.
   public var ringVanished: Bool
-  /// The file that says what retention had removed was damaged, and is in `quarantine/`: until more is removed, what
-  /// was removed counts as missing.
+  /// Whether the file that records removals by retention was damaged. The file is now in `quarantine/`. Until the next
+  /// removal, removed events count as missing.
   public var startDamaged: Bool
-  /// The machine was started anew since: what the disk had is all there is.
+  /// Whether the machine was restarted since the log was last open. Only what was on disk is left.
   public var rebooted: Bool
-  /// Events may have followed the last ones that are there, of which no trace is left: always true after a new start of
-  /// the machine unless the log had been closed. Nothing that was awaited durable.
+  /// Whether events after the last recovered one may be lost without a trace. Always true after a machine's restart,
+  /// unless the log had been closed. Events that were awaited with ``Tracker/durable(upTo:)`` are not lost.
   public var unknownTail: Bool
 
-  /// Whether every event that was captured is there for sure, but for those that were overwritten by choice
-  /// (``overwritten``).
+  /// Whether it is certain that no captured event is lost, except for events that were ``overwritten`` by policy.
   public var isComplete: Bool {
     damagedBlocks == 0 && damagedRecords == 0 && missingEvents == 0 && !ringReplaced && !unknownTail && !startDamaged
   }
 }
 
 extension RecoveryReport: CustomStringConvertible {
-  /// One line.
+  /// One line of text.
   public var description: String {
     if wasClean && isComplete { return "nothing to recover" }
     var parts = ["recovered \(eventsInSegments) events from segments and \(eventsFromLanes) from lanes"]
-    if tornBytes > 0 { parts.append("cut \(tornBytes) bytes of a half-written block") }
+    if tornBytes > 0 { parts.append("removed \(tornBytes) bytes of a half-written block") }
     if damagedBlocks > 0 { parts.append("quarantined \(damagedBlocks) damaged blocks (\(damagedBytes) bytes)") }
     if damagedRecords > 0 { parts.append("quarantined \(damagedRecords) damaged stretches of lanes") }
     if unkeptBytes > 0 { parts.append("quarantine/ is full: \(unkeptBytes) damaged bytes were not kept") }
     if missingEvents > 0 { parts.append("\(missingEvents) events are missing") }
     if ringVanished {
-      parts.append("the ring is not where it was: what it held is lost, how much is unknown")
+      parts.append("the ring no longer exists: an unknown number of events is lost with it")
     } else if ringReplaced {
       parts.append(
-        "the ring was missing, unreadable or of another opening: what it held is lost, how much is unknown")
+        "the ring was missing, unreadable or of another opening: an unknown number of events is lost with it")
     }
-    if startDamaged { parts.append("what retention had removed is not known any more, and counts as missing") }
+    if startDamaged { parts.append("the record of removals by retention is damaged: removed events count as missing") }
     if unknownTail && !ringReplaced {
-      parts.append("the machine went down, and events after the last ones may be lost, how many is unknown")
+      parts.append("the machine was restarted: an unknown number of events at the end may be lost")
     }
     if dropped > 0 { parts.append("\(dropped) events had been refused") }
     if sampled > 0 { parts.append("\(sampled) events had been left out by sampling") }

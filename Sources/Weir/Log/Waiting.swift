@@ -1,7 +1,7 @@
-// Waiting: a task that waits for something which ends once, by whoever comes first.
+// Waiting: a task that waits for an end which may come from several sides, and happens once.
 
-/// A task's continuation between the disk, which resumes it, and the task's cancellation, which may come before, after
-/// or at the same time.
+/// A task's continuation, which either the disk or the task's cancellation resumes. The cancellation may come at any
+/// time.
 final class Waiting: Sendable {
   private enum State {
     case new
@@ -11,7 +11,7 @@ final class Waiting: Sendable {
 
   private let state = Lock(State.new)
 
-  /// Takes the continuation. False if the wait was over before it began: then it is resumed as cancelled.
+  /// Stores the continuation. Returns `false`, after resuming it as cancelled, if the wait is already over.
   func begin(_ continuation: CheckedContinuation<Void, any Error>) -> Bool {
     let isOver = state.withLock { state in
       if case .over = state { return true }
@@ -22,7 +22,7 @@ final class Waiting: Sendable {
     return !isOver
   }
 
-  /// Resumes the task, with an error or without; not a second time.
+  /// Resumes the task, with or without an error. Further calls do nothing.
   func end(_ error: (any Error)?) {
     let continuation = state.withLock { state -> CheckedContinuation<Void, any Error>? in
       defer { state = .over }

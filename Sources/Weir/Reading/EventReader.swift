@@ -1,4 +1,4 @@
-// EventReader: reads a log, its own process's or another's, live or after its death, without writing to it.
+// EventReader: reads a log without writing to it: of this process or another, while its writer lives or after.
 
 import CCapture
 import CWeir
@@ -9,7 +9,7 @@ import CWeir
   import Foundation
 #endif
 
-/// Reads the events of a log in order of offset.
+/// Reads the events of a log, in order of offset.
 ///
 /// ```swift
 /// let reader = try EventReader(directory: "/var/lib/shop/events")
@@ -18,53 +18,60 @@ import CWeir
 /// }
 /// ```
 ///
-/// Writes nothing and takes no lock. Of a log that a process is writing it gives what is drained, and ``next()`` may be
-/// called again after it answered nil, to follow the writer: see ``wait(upTo:)``, and
-/// ``LogDirectory/follow(from:onSkip:)`` for tasks. Of a dead process's log it also gives what is still in the lanes,
-/// with the offsets and ids that the next opening will give them. Every event it gives is vouched for by checksums;
-/// what is damaged is passed over, and reported in ``skipped``.
+/// **Live logs.** If a process is writing the log, the reader returns the events that are drained. After ``next()`` has
+/// returned `nil`, it may be called again to follow the writer: see ``wait(upTo:)``, or
+/// ``LogDirectory/follow(from:onSkip:)`` for tasks.
 ///
-/// Belongs to one thread at a time. Takes up to 2 MiB, one block, and the definitions and contexts that the log has: up
-/// to 4 MiB of them, and those of one process, 256 KiB; of these, some thousands also as Swift values.
+/// **Logs of dead processes.** The reader also returns the events that are still in the lanes, with the offsets and ids
+/// that the next opening will give them.
+///
+/// **Damage.** Checksums cover every event that is returned. Damaged stretches are skipped, and reported in
+/// ``skipped``.
+///
+/// **Threads.** Belongs to one thread at a time. Writes nothing and takes no lock.
+///
+/// **Memory.** Up to 2 MiB for one block, up to 4 MiB for the definitions and contexts of the log, plus 256 KiB for
+/// those of one opening. Some thousands of them are also kept as Swift values.
 public final class EventReader {
-  /// A stretch of the log that was passed over.
+  /// A stretch of the log that was skipped.
   public struct Skip: Hashable, Sendable {
-    /// The first offset that is missing.
+    /// The first missing offset.
     public var firstOffset: Offset
-    /// How many are missing; 0 where none is, or none is known to be.
+    /// The number of missing offsets; 0 if none is missing, or the number is unknown.
     public var count: UInt64
-    /// The file's name in the directory.
+    /// The file's name in the log's directory.
     public var file: String
-    /// Where in the file.
+    /// The position in the file, in bytes.
     public var position: UInt64
-    /// How many bytes of it.
+    /// The length of the stretch, in bytes.
     public var bytes: UInt64
-    /// Why, in one phrase.
+    /// The reason, as a phrase.
     public var reason: String
-    /// It is not there because retention or the byte limit removed it, and not because of any damage.
+    /// Whether retention or the byte limit removed the events. If so, nothing is damaged.
     public var isRemoval: Bool
   }
 
-  /// The most that ``skipped`` keeps.
+  /// The maximum length of ``skipped``.
   public static let maximumSkipped = 1000
 
-  /// What was passed over so far, the first 1,000 stretches.
+  /// The stretches skipped so far, at most the first 1,000.
   public private(set) var skipped: [Skip] = []
 
-  /// How many stretches were passed over so far.
+  /// The number of stretches skipped so far.
   public private(set) var skippedCount: UInt64 = 0
 
-  /// Called for each stretch that is passed over, from ``next()``.
+  /// Called by ``next()`` for each skipped stretch.
   public var onSkip: ((Skip) -> Void)?
 
-  /// Of the last event, the bytes of its fields and of what was bound around its capture.
+  /// The size of the last event's fields and bound scope, in bytes.
   package private(set) var lastBytes = 0
 
   private let reader: OpaquePointer
   private var definitions: [UInt64: StoredDefinition] = [:]
   private var contexts = StoredContexts()
 
-  /// Opens a log for reading, from an offset on. Without `includeLanes`, a dead process's lanes are left out.
+  /// Opens a log for reading from an offset. If `includeLanes` is `false`, the events in the lanes of a dead process
+  /// are left out.
   ///
   /// Throws a ``WeirError`` with the code `missing`, `directory`, `access`, `version`, `io` or `memory`.
   public init(directory: String, from: Offset = 0, includeLanes: Bool = true) throws(WeirError) {
@@ -83,10 +90,10 @@ public final class EventReader {
     weir_reader_close(reader)
   }
 
-  /// Whether a process has the log open for capture now.
+  /// Whether a process has the log open for capture at present.
   public var isLive: Bool { weir_reader_is_live(reader) != 0 }
 
-  /// The next event, or nil if there is none at present.
+  /// Returns the next event, or `nil` if there is none at present.
   public func next() throws(WeirError) -> StoredEvent? {
     var event = weir_event()
     var skip = weir_skip()
@@ -102,11 +109,11 @@ public final class EventReader {
     }
   }
 
-  /// Waits until there may be more than ``next()`` gave, which is then to be called and may still answer nil; at most
-  /// that long (nil: for ever; zero: just looks). False if the time passed.
+  /// Waits until there may be further events. Call ``next()`` then, which may still return `nil`. Returns `false` if
+  /// `timeout` passed first. A `timeout` of `nil` waits forever, and a `timeout` of zero only looks.
   ///
-  /// Blocks the thread: tasks follow a log with ``LogDirectory/follow(from:onSkip:)``. Looks for what is new at once
-  /// after an event was read, then at intervals that double from 0.2 to 20 ms, five system calls each.
+  /// Blocks the thread; tasks use ``LogDirectory/follow(from:onSkip:)`` instead. Looks at once after an event was read,
+  /// then at intervals that double from 0.2 to 20 ms. A look costs five system calls.
   public func wait(upTo timeout: Duration?) -> Bool {
     var nanoseconds = UInt64.max
     if let (seconds, attoseconds) = timeout?.components {
@@ -126,14 +133,15 @@ public final class EventReader {
     onSkip?(skip)
   }
 
-  /// The event, copied out of the reader's memory.
+  /// Copies the event out of the reader's memory.
   private func stored(_ event: weir_event) -> StoredEvent {
     let definition = definition(of: event)
     let payload = UnsafeRawBufferPointer(start: event.payload, count: Int(event.payload_bytes))
     lastBytes = Int(event.payload_bytes) + Int(event.scope_bytes)
-    // A dynamic event has its own name, which the core has taken off its payload already.
+    // A dynamic event carries its own name. The core has already removed the name from the payload.
     let name = event.type == LogHandle.dynamicType ? StoredDefinition.name(of: event) : definition.name
-    // The bytes are vouched for by checksums; where they don't fit the definition, they are given as they are.
+    // Checksums cover the bytes, but the bytes may not fit the definition. In that case the bytes are returned as
+    // they are.
     let fields =
       (try? definition.fields(of: payload)) ?? ["payload": .bytes(Array(payload))]
     return StoredEvent(
@@ -143,7 +151,7 @@ public final class EventReader {
       monotonicNanoseconds: event.monotonic_ns == .min ? nil : event.monotonic_ns, bootID: bootID(event.boot_id))
   }
 
-  /// Nil for all zeros: it is not known.
+  /// The boot's id, or `nil` if all bytes are 0, which means that it is unknown.
   private func bootID(_ bytes: uuid_t) -> UUID? {
     let id = UUID(uuid: bytes)
     return id == Self.noBoot ? nil : id
@@ -151,8 +159,8 @@ public final class EventReader {
 
   private static let noBoot = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
 
-  /// The event's definition, parsed once. The cache is emptied when it grows large, which only a log with thousands of
-  /// openings makes it do.
+  /// Returns the event's definition, parsed once. The cache is emptied when it is full, which happens only to logs with
+  /// thousands of openings.
   private func definition(of event: weir_event) -> StoredDefinition {
     if let known = definitions[event.definition] { return known }
     let definition = StoredDefinition(event)
@@ -163,7 +171,8 @@ public final class EventReader {
 }
 
 extension EventReader {
-  /// The event with this identity, passing over those before it without decoding them; nil if it does not come.
+  /// Returns the event with this id, or `nil` if the event does not follow. Earlier events are skipped without being
+  /// decoded.
   package func next(where id: EventID) throws(WeirError) -> StoredEvent? {
     var event = weir_event()
     var skip = weir_skip()

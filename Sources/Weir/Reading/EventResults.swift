@@ -1,7 +1,7 @@
-// EventResults: a log read event by event, going on after an event that can't be read.
+// EventResults: reads a log event by event, and continues after an event that can't be read.
 
-/// The events of a log, read one by one as the loop asks for them. Each element is an event, or says which event can't
-/// be read and why; the loop goes on after it.
+/// The events of a log, read one by one. Each element is an event, or says which event can't be read and why. The loop
+/// continues after such an event.
 ///
 /// ```swift
 /// for result in LogDirectory("/var/lib/shop/events").results(of: Checkout.self) {
@@ -12,22 +12,26 @@
 /// }
 /// ```
 ///
-/// Takes a block and the log's definitions as memory, however large the log is. Of a log that a process is writing, a
-/// loop gives what is drained when the loop comes to the end. Where the log itself can't be read (a failing disk), the
-/// last element says so. Damage is passed over; an ``EventReader`` tells of it.
+/// **Live logs.** If a process is writing the log, a loop ends after the events that are drained when it reaches the
+/// end.
 ///
-/// A loop reads from the files, on the calling thread. Each loop over the same value reads the log anew. Any thread may
-/// loop.
+/// **Errors.** If the log itself can't be read (a failing disk), the last element is the error. Damage is skipped. Use
+/// an ``EventReader`` to learn about damage.
+///
+/// **Threads.** Any thread may loop. A loop reads the files on the calling thread. Each loop over the same value reads
+/// the log again.
+///
+/// **Memory.** One block and the log's definitions, whatever the size of the log.
 public struct EventResults<Event: Sendable>: Sequence, Sendable {
   public typealias Element = Result<Event, UnreadableEvent>
 
   private let directory: String
   private let from: Offset
-  /// The offset that the loop ends at; nil for the end of the log.
+  /// The offset after the last event to read; `nil` for the end of the log.
   private let end: Offset?
-  /// What went wrong before the first event.
+  /// The error that occurred before the first event.
   private let failure: WeirError?
-  /// The element that an event comes to; nil for an event that is left out.
+  /// Turns an event into an element, or into `nil` to leave the event out.
   private let decode: @Sendable (StoredEvent) throws -> Event?
 
   init(
@@ -54,7 +58,7 @@ public struct EventResults<Event: Sendable>: Sequence, Sendable {
 
   /// Reads the events. Belongs to one thread at a time.
   public struct Iterator: IteratorProtocol {
-    /// Nil at the end.
+    /// `nil` after the last element.
     private var reader: Result<EventReader, WeirError>?
     private let end: Offset?
     private let decode: @Sendable (StoredEvent) throws -> Event?
@@ -89,10 +93,10 @@ public struct EventResults<Event: Sendable>: Sequence, Sendable {
 
 /// An event that its type can't read, or a log that can't be read.
 public struct UnreadableEvent: Error, CustomStringConvertible {
-  /// The event as the log has it; `nil` if the log itself can't be read.
+  /// The event as stored in the log; `nil` if the log itself can't be read.
   public let stored: StoredEvent?
 
-  /// Why: what ``Event/init(_:)`` threw, or a ``WeirError``.
+  /// The error: what ``Event/init(_:)`` threw, or a ``WeirError``.
   public let reason: any Error
 
   public var description: String {

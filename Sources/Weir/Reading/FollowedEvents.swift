@@ -1,7 +1,7 @@
-// FollowedEvents: a log as an asynchronous sequence that goes on as events come.
+// FollowedEvents: a log as an asynchronous sequence that continues as events are captured.
 
-/// The events of a log as they come, in order of offset, without an end. Made by ``LogDirectory/follow(from:onSkip:)``
-/// and ``Tracker/follow(from:onSkip:)``.
+/// The events of a log, in order of offset, without an end. Returned by ``LogDirectory/follow(from:onSkip:)`` and
+/// ``Tracker/follow(from:onSkip:)``.
 ///
 /// ```swift
 /// for try await event in LogDirectory("/var/lib/shop/events").follow(from: 5000) {
@@ -9,27 +9,26 @@
 /// }
 /// ```
 ///
-/// First what is in the log, then whatever is drained into it, within milliseconds: through the sealing, beginning and
-/// removal of segments, the death of the process that writes, and the next one that does. Every event comes once. What
-/// was removed or damaged is passed over and given to `onSkip`.
+/// First come the events in the log, then each further event, within milliseconds of its draining. The sequence
+/// continues while segments are sealed, begun and removed, and when the writing process dies and another process opens
+/// the log. Each event comes once. Stretches that were removed or are damaged are skipped and passed to `onSkip`.
 ///
-/// Any number of processes and tasks may follow a log; whoever writes it neither knows nor is held up. Nothing is
-/// written and no lock is taken. A task that waits holds no thread: it sleeps between looks, 0.2 ms after an event was
-/// given and twice as long each time, up to 20 ms. (Nothing tells it: a captured event is a store into mapped memory,
-/// which Linux notifies nobody of.) Reading itself is done on the task's thread, a block at a time, from the page cache
-/// if the event is new.
+/// **Cost.** Any number of processes and tasks may follow a log. The writer does not notice them. Following writes
+/// nothing and takes no lock. A waiting task holds no thread. It sleeps between looks: for 0.2 ms after an event, then
+/// twice as long each time, up to 20 ms. The task must look, because a capture is a store into mapped memory, and Linux
+/// notifies nobody of such a store. Reading runs on the task's thread, a block at a time, and new events come from the
+/// page cache. Each iterator starts from the first offset, and takes up to 2 MiB.
 ///
-/// The sequence ends with nil when its task is cancelled, and with a ``WeirError`` where the log can't be read: with
-/// code `missing`, `directory`, `access`, `version`, `io` or `memory`. The code is `missing`, too, where the directory
-/// is removed meanwhile; a log that is made there anew is another one. Each iterator reads anew from the first offset,
-/// and takes up to 2 MiB.
+/// **Errors.** The sequence ends when its task is cancelled. It throws a ``WeirError`` if the log can't be read, with
+/// the code `missing`, `directory`, `access`, `version`, `io` or `memory`. If the directory is removed while the log is
+/// followed, the code is `missing`. A new log in the same place is a different log.
 public struct FollowedEvents: AsyncSequence, Sendable {
   public typealias Element = StoredEvent
   public typealias Failure = WeirError
 
   /// The log's directory.
   public let directory: String
-  /// The first offset that is wanted.
+  /// The first offset to read.
   public let from: Offset
   private let onSkip: @Sendable (EventReader.Skip) -> Void
 
@@ -49,7 +48,7 @@ public struct FollowedEvents: AsyncSequence, Sendable {
     private static let mostPause = Duration.milliseconds(20)
 
     private let events: FollowedEvents
-    /// Opened by the first call, since making an iterator can't fail.
+    /// `nil` until the first call, because making an iterator can't fail.
     private var reader: EventReader?
     private var pause = Self.leastPause
 
@@ -85,7 +84,7 @@ public struct FollowedEvents: AsyncSequence, Sendable {
 }
 
 extension LogDirectory {
-  /// The events of this log from `from` on, as they come, in whatever process they are captured.
+  /// Returns the events of this log from offset `from` on, as they are captured, in any process.
   public func follow(
     from: Offset = 0, onSkip: @escaping @Sendable (EventReader.Skip) -> Void = { _ in }
   ) -> FollowedEvents {
@@ -94,7 +93,8 @@ extension LogDirectory {
 }
 
 extension Tracker {
-  /// The events of this tracker's log from `from` on, as they are drained: within the drain interval of their capture.
+  /// Returns the events of this tracker's log from offset `from` on, as they are drained. An event comes within the
+  /// drain interval of its capture.
   public func follow(
     from: Offset = 0, onSkip: @escaping @Sendable (EventReader.Skip) -> Void = { _ in }
   ) -> FollowedEvents {

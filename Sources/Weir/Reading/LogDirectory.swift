@@ -1,69 +1,70 @@
-// LogDirectory: a log looked at as a whole, from outside.
+// LogDirectory: a log's directory, inspected without opening the log for capture.
 
 import CCapture
 import CWeir
 
-/// A log's directory, for looking at it without opening it for capture. Writes nothing, takes no lock.
+/// A log's directory, for inspecting a log without opening it for capture. Writes nothing and takes no lock, except for
+/// ``batch(threads:onProgress:)``.
 public struct LogDirectory: Hashable, Sendable {
-  /// The directory.
+  /// The directory's path.
   public let path: String
 
-  /// The log in the directory at `path`, which is not looked at yet.
+  /// Refers to the log in the directory at `path`, without accessing the directory.
   public init(_ path: String) {
     self.path = path
   }
 
-  /// Something that is not as it should be.
+  /// A problem that a check found.
   public struct Finding: Hashable, Sendable {
-    /// The file's name in the directory.
+    /// The file's name in the log's directory.
     public var file: String
-    /// Where in the file.
+    /// The position in the file, in bytes.
     public var position: UInt64
-    /// How many bytes.
+    /// The length of the damaged stretch, in bytes.
     public var bytes: UInt64
-    /// The first of the events that are not readable for it.
+    /// The first offset that can't be read because of the problem.
     public var firstOffset: Offset
-    /// How many events are not readable for it.
+    /// The number of events that can't be read because of the problem.
     public var count: UInt64
-    /// What is wrong, in one phrase.
+    /// The problem, as a phrase.
     public var problem: String
   }
 
-  /// What a check of a log covered and found.
+  /// The coverage and the result of a check.
   public struct Verification: Hashable, Sendable {
     /// Segments checked.
     public var segments: UInt64
-    /// Blocks in them.
+    /// Blocks in the checked segments.
     public var blocks: UInt64
-    /// Events in these.
+    /// Events in the checked blocks.
     public var events: UInt64
-    /// Bytes that a checksum or a rule was held against.
+    /// Bytes that a checksum or a rule covers.
     public var bytes: UInt64
-    /// Bytes after the last block of an unsealed segment. No damage: the next opening cuts them.
+    /// Bytes after the last block of an unsealed segment. These bytes are no damage: the next opening removes them.
     public var tornBytes: UInt64
-    /// Events of a dead process that are still in its lanes.
+    /// Events of a dead process that are still in the lanes.
     public var laneEvents: UInt64
-    /// How many findings there were. The log is intact if there was none.
+    /// The number of findings. A log without findings is intact.
     public var findings: UInt64
-    /// Events that are not readable.
+    /// Events that can't be read.
     public var missingEvents: UInt64
-    /// Events that retention removed: they are not missing.
+    /// Events that retention removed. They don't count as missing.
     public var removedEvents: UInt64
-    /// A process has the log open for capture: only what is drained was checked.
+    /// Whether a process has the log open for capture. If so, only drained events were checked.
     public var isLive: Bool
   }
 
-  /// A log in numbers.
+  /// The size, the range and the losses of a log.
   public struct Statistics: Hashable, Sendable {
     /// Segment files.
     public var segments: UInt64
     /// Bytes of the segment files.
     public var segmentBytes: UInt64
-    /// Bytes that all the files take on the disk.
+    /// Bytes that all files of the log take on disk.
     public var totalBytes: UInt64
     /// The offset of the first event.
     public var firstOffset: Offset
-    /// The offset after the last event, a dead process's lanes included.
+    /// The offset after the last event, including the events in the lanes of a dead process.
     public var nextOffset: Offset
     /// Events in segments, without notices.
     public var events: UInt64
@@ -73,29 +74,29 @@ public struct LogDirectory: Hashable, Sendable {
     public var laneEvents: UInt64
     /// Bytes of the events in the lanes.
     public var laneBytes: UInt64
-    /// Accepted events that retention removed. Those of them that had not been delivered are in ``dropped`` too.
+    /// Accepted events that retention removed. Those that were not delivered are also counted in ``dropped``.
     public var removed: UInt64
-    /// Events refused, overwritten, or removed undelivered, over all openings of the log, for each reason that
-    /// occurred.
+    /// Events that were refused, overwritten, or removed before their delivery, over all openings of the log, by
+    /// reason. Reasons that did not occur are absent.
     public var dropped: [DropReason: UInt64]
-    /// Time of the first event; nil if there is none.
+    /// The time of the first event; `nil` if there is no event.
     public var firstTime: Timestamp?
-    /// Time of the last event; nil if there is none.
+    /// The time of the last event; `nil` if there is no event.
     public var lastTime: Timestamp?
     /// Lanes of the ring.
     public var lanes: Int
-    /// Lanes that hold undrained events or, with a live writer, that a thread has.
+    /// Lanes that hold undrained events. If the log has a live writer, also lanes that a thread has taken.
     public var lanesInUse: Int
-    /// A process has the log open for capture.
+    /// Whether a process has the log open for capture.
     public var isLive: Bool
-    /// Something could not be read; ``LogDirectory/verify(onFinding:)`` says what.
+    /// Whether something could not be read. ``LogDirectory/verify(onFinding:)`` says what.
     public var isDamaged: Bool
-    /// The ring lay in another directory and is not there: what was in it, nobody knows how many events, is lost. Then
-    /// ``isDamaged`` is true as well.
+    /// Whether the ring lay in another directory and no longer exists. The events in the ring are lost, and their
+    /// number is unknown. ``isDamaged`` is also true then.
     public var ringVanished: Bool
   }
 
-  /// Checks every byte that a checksum or a rule covers, and calls `onFinding` for whatever is wrong.
+  /// Checks every byte that a checksum or a rule covers, and calls `onFinding` for each problem.
   ///
   /// Reads the whole log, at the speed of the disk. Throws only if the check can't run: `missing`, `directory`,
   /// `access`, `version`, `io` or `memory`.
@@ -120,8 +121,8 @@ public struct LogDirectory: Hashable, Sendable {
       removedEvents: core.removed_events, isLive: core.live != 0)
   }
 
-  /// Sums the log up from headers and seals; reads blocks only where a segment is not sealed. Throws as
-  /// ``verify(onFinding:)`` does.
+  /// Collects statistics from headers and seals. Reads blocks only in unsealed segments. Throws what
+  /// ``verify(onFinding:)`` throws.
   public func statistics() throws(WeirError) -> Statistics {
     try checkPath(path)
     var core = weir_stat()

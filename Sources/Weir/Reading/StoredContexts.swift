@@ -1,18 +1,18 @@
-// StoredContexts: the contexts of events, as a reader finds them.
+// StoredContexts: the contexts of the events that a reader returns.
 
 import CCapture
 import CWeir
 
-/// Joins an event with its global context, which is parsed once, and with its scope, which is parsed once for events in
-/// a row that have the same: those of one request, mostly. Trusts none of the bytes.
+/// Joins an event with its global context and its bound scope. A global context is parsed once. A scope is parsed once
+/// for consecutive events with equal scopes, which are mostly those of one request. The bytes are not trusted.
 struct StoredContexts {
-  /// The most that is kept; a log with more in it has many openings, and is parsed again from there on.
+  /// The maximum number of cached contexts. A log with more contexts has many openings, and is parsed again from there.
   private static let maximumKept = 1024
 
-  /// By the reader's number of a context.
+  /// The global contexts, by the reader's number.
   private var global: [UInt64: EventContext] = [:]
 
-  /// The last event's scope, in which global context, and what came of it.
+  /// The last event's scope, its global context, and the resulting context.
   private var lastScope: [UInt8] = []
   private var lastGlobal: UInt64 = 0
   private var lastContext: EventContext?
@@ -20,7 +20,7 @@ struct StoredContexts {
   mutating func context(of event: weir_event) -> EventContext {
     guard let scope = event.scope else { return globalContext(of: event) }
     let bytes = UnsafeRawBufferPointer(start: scope, count: Int(event.scope_bytes))
-    // A context that is lost has number 0, as none has: the two are not the same.
+    // A lost context has definition number 0, and so has a missing context. The two must not be confused.
     if event.context_number == 0 || event.context_definition != 0, let lastContext,
       lastGlobal == event.context_definition, bytes.elementsEqual(lastScope)
     {

@@ -3,20 +3,20 @@
 import CCapture
 import CWeir
 
-/// The definition of an event, as a reader found it. Trusts none of its bytes.
+/// The definition of an event, as a reader found it. The bytes are not trusted.
 struct StoredDefinition {
-  /// How the payload is to be read.
+  /// The encoding of the payload.
   private enum Layout {
     case packed([Field])
     case tagged
-    /// The definition is lost, or makes no sense.
+    /// The definition is lost or invalid.
     case unknown
   }
 
   let name: String
   private let layout: Layout
 
-  /// What the program that captured the event declared; nil if it declared no more than a name.
+  /// The declaration of the program that captured the event; `nil` if the program declared only a name.
   let declaration: EventType?
 
   init(_ event: weir_event) {

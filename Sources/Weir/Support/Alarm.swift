@@ -1,12 +1,13 @@
-// Alarm: what a task waits for, be it rung or the time come.
+// Alarm: wakes a task when it is rung, or at a given time.
 
-/// Wakes one task. A ring that nobody waits for is kept for the next wait, so none is missed; several become one.
+/// Wakes one task. A ring that no task waits for is kept for the next wait, so no ring is missed. Several such rings
+/// count as one.
 package final class Alarm: Sendable {
-  /// A wait that goes on, and that nobody has ended. Only tests ask, which move the clock while everybody waits.
+  /// A wait in progress. Only tests use it, to move the clock while all tasks wait.
   package struct Wait: Hashable, Sendable {
-    /// Counts the waits for this alarm.
+    /// The number of the wait, counted for each alarm.
     package var number: UInt64
-    /// When it ends by itself; nil if it does not.
+    /// The time at which the wait ends by itself; `nil` if it does not.
     package var until: Duration?
   }
 
@@ -20,7 +21,7 @@ package final class Alarm: Sendable {
 
   package init() {}
 
-  /// Wakes the task that waits, or the next one that would. From any thread.
+  /// Wakes the waiting task, or the next task that waits. Any thread may call this.
   package func ring() {
     let waiting = state.withLock { state -> CheckedContinuation<Void, Never>? in
       guard let waiting = state.waiting else {
@@ -36,10 +37,10 @@ package final class Alarm: Sendable {
   /// 34 years.
   private static let longestSleep = Duration.seconds(1 << 30)
 
-  /// The wait that goes on; nil from the moment on at which it is rung.
+  /// The wait in progress; `nil` as soon as the alarm is rung.
   package var current: Wait? { state.withLock { $0.waiting == nil ? nil : $0.wait } }
 
-  /// Waits until it is rung. One task at a time; `time` is when it will be, if nobody does before.
+  /// Waits until the alarm is rung. Only one task may wait. `time` is the time at which the alarm rings by itself.
   private func wait(rungAt time: Duration?) async {
     await withCheckedContinuation { continuation in
       let isRung = state.withLock { state in
@@ -56,13 +57,13 @@ package final class Alarm: Sendable {
     }
   }
 
-  /// Waits until it is rung, or until the clock has come to `time`; nil for ever. It may return early: whoever waits
-  /// looks whether there is something to do.
+  /// Waits until the alarm is rung or the clock reaches `time`; `nil` waits forever. May return early, so the caller
+  /// must check whether there is something to do.
   package func wait(until time: Duration?, _ clock: DeliveryClock) async {
     guard let time else { return await wait(rungAt: nil) }
     let now = clock.now
     guard time > now else { return }
-    // Clocks of the machine end the process at a time that they can't count to: for ever comes in parts.
+    // System clocks end the process for times that they can't represent, so a long wait is split.
     let end = min(time, now + Self.longestSleep)
     let sleeper = Task.detached {
       do { try await clock.sleep(until: end) } catch { return }

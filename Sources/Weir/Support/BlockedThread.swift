@@ -1,4 +1,4 @@
-// A thread of the library's own, in Swift: the core's are made in the core.
+// BlockedThread: starts the library's threads that run Swift code. The core starts its own threads.
 
 #if canImport(Glibc)
   import Glibc
@@ -6,15 +6,15 @@
   import Musl
 #endif
 
-/// Starts a thread that runs `body` and ends with it. It blocks every signal, so the host's handlers never run on it.
-/// `top -H` and debuggers show the first 15 bytes of its name.
+/// Starts a thread that runs `body` and ends with it. The thread blocks every signal, so the host's signal handlers
+/// never run on it. `top -H` and debuggers show the first 15 bytes of the thread's name.
 ///
-/// Throws `memory` if the system has no more threads.
+/// Throws `memory` if the system can't start another thread.
 package func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) throws(WeirError) {
   var every = sigset_t()
   var before = sigset_t()
   sigfillset(&every)
-  // A thread has the mask of the one that makes it.
+  // A new thread inherits the signal mask of the thread that creates it.
   pthread_sigmask(SIG_SETMASK, &every, &before)
   defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
   let call = Unmanaged.passRetained(ThreadBody(name, body))
@@ -46,8 +46,8 @@ private final class ThreadBody: Sendable {
     body()
   }
 
-  /// By the file that the name is read from: the C library's own function is not shown to Swift. Without /proc nobody
-  /// sees names either.
+  /// Sets the thread's name by writing the file that holds it, because Swift can't call the C library's function.
+  /// Without /proc, no tool shows thread names either.
   private func takeName() {
     let file = open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
     guard file >= 0 else { return }

@@ -1,9 +1,9 @@
-// ByteReader: takes numbers, stretches and texts from bytes that nobody vouches for, never past their end.
+// ByteReader: reads numbers, bytes and texts from untrusted bytes, never past their end.
 
-/// The bytes are not what they should be. The reader of a log then gives them as they are.
+/// The bytes are not in the expected format. The reader of a log then returns them as they are.
 package struct Malformed: Error {}
 
-/// Reads forward through bytes that live at least as long as the reader.
+/// Reads bytes from front to back. The bytes must live at least as long as the reader.
 package struct ByteReader {
   private let bytes: UnsafeRawBufferPointer
   private var position = 0
@@ -15,34 +15,34 @@ package struct ByteReader {
   package var remaining: Int { bytes.count - position }
   package var isAtEnd: Bool { remaining == 0 }
 
-  /// The next `count` bytes.
+  /// Returns the next `count` bytes.
   package mutating func take(_ count: Int) throws(Malformed) -> UnsafeRawBufferPointer {
     guard count >= 0, count <= remaining else { throw Malformed() }
     defer { position += count }
     return UnsafeRawBufferPointer(rebasing: bytes[position..<position + count])
   }
 
-  /// The next number, little endian.
+  /// Returns the next number, in little-endian order.
   package mutating func number<T: FixedWidthInteger & BitwiseCopyable>(_ type: T.Type) throws(Malformed) -> T {
     T(littleEndian: try take(MemoryLayout<T>.size).loadUnaligned(as: T.self))
   }
 
-  /// The next bytes after their count in 32 bits.
+  /// Returns the next counted bytes: a 32-bit count, then as many bytes.
   package mutating func counted() throws(Malformed) -> UnsafeRawBufferPointer {
     try take(Int(number(UInt32.self)))
   }
 }
 
 extension String {
-  /// The text of the bytes, or nil if they are not valid UTF-8: nothing is repaired. `String(validating:as:)` does the
-  /// same in twice the time.
+  /// Creates a text from UTF-8, without repairing it. Returns `nil` if the bytes are not valid UTF-8.
+  /// `String(validating:as:)` takes twice as long.
   package init?(utf8 bytes: Span<UInt8>) {
     guard let text = try? UTF8Span(validating: bytes) else { return nil }
     self.init(copying: text)
   }
 
   package init?(utf8 bytes: UnsafeRawBufferPointer) {
-    // Reading raw bytes as UInt8 is always defined, and they outlive the call.
+    // Reading raw bytes as UInt8 is always defined, and the bytes outlive the call.
     self.init(utf8: bytes.assumingMemoryBound(to: UInt8.self).span)
   }
 }

@@ -1,10 +1,11 @@
-// Checksum: CRC32C, the log's own checksum, for the small files that Swift writes itself.
+// Checksum: CRC32C, the log's checksum, for the small files that Swift code writes.
 
 import CCapture
 
-/// CRC32C (Castagnoli: reflected, initial value and final xor of all ones), as every file of a log has it.
+/// Returns the CRC32C of the bytes (Castagnoli: reflected, initial value and final xor of all ones), as in every file
+/// of a log.
 ///
-/// Eight bytes an instruction: for some hundred bytes now and then, not for segments.
+/// Processes eight bytes in an instruction. Fast enough for some hundred bytes now and then, not for segments.
 package func crc32c(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
   var crc: UInt64 = 0xffff_ffff
   var at = 0

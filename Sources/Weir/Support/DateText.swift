@@ -7,10 +7,11 @@
 #endif
 
 extension UTC {
-  /// Appends a date as RFC 3339: without decimals if it falls on a second, else with nine, to the nearest nanosecond.
-  /// Answers false, and appends nothing, where RFC 3339 has no form for it: outside the years 0 to 9999.
+  /// Appends a date in RFC 3339 format: without decimals if the date falls on a second, otherwise with nine decimals,
+  /// rounded to the nearest nanosecond. Returns `false`, and appends nothing, for dates outside the years 0 to 9999,
+  /// which RFC 3339 can't represent.
   package static func append(_ date: Date, to bytes: inout [UInt8]) -> Bool {
-    // In the date's own scale, from 2001: adding the 31 years to 1970 first would cost bits of the fraction.
+    // Computed in seconds since 2001, as Date stores them: adding the 31 years since 1970 first would lose bits.
     let interval = date.timeIntervalSinceReferenceDate
     guard interval >= -63_145_526_400, interval < 252_423_993_600 - 0.000_000_001 else { return false }
     var seconds = Int(interval.rounded(.down))

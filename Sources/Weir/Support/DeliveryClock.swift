@@ -1,13 +1,13 @@
-// DeliveryClock: the one clock that delivery knows, whatever clock it was given.
+// DeliveryClock: the only clock that delivery uses.
 
-/// Time since a dispatcher was made, by the clock of its configuration.
+/// The time since a dispatcher was created, by the clock of its configuration.
 ///
-/// Delivery asks for the time and sleeps in no other way, so a test that moves the clock decides what happens when.
+/// Delivery reads the time and sleeps only through this clock, so a test can control when things happen.
 package struct DeliveryClock: Sendable {
   private let elapsed: @Sendable () -> Duration
   private let sleepUntil: @Sendable (Duration) async throws -> Void
 
-  /// A clock that begins at zero now.
+  /// Creates a clock that starts at zero now.
   package init(_ clock: any Clock<Duration>) {
     self = Self.begin(clock)
   }
@@ -26,10 +26,10 @@ package struct DeliveryClock: Sendable {
       sleepUntil: { try await clock.sleep(until: start.advanced(by: $0), tolerance: nil) })
   }
 
-  /// The time since the beginning.
+  /// The time since the start.
   package var now: Duration { elapsed() }
 
-  /// Sleeps until so long after the beginning. Throws if the task is cancelled.
+  /// Sleeps until `time` after the start. Throws if the task is cancelled.
   package func sleep(until time: Duration) async throws {
     try await sleepUntil(time)
   }

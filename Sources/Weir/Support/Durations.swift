@@ -1,12 +1,12 @@
-// Durations as numbers and words.
+// Durations as numbers and as text.
 
 extension Duration {
-  /// For messages: its description has rounding errors in whole seconds.
+  /// The duration as text for messages. `description` would have rounding errors in whole seconds.
   package var inWords: String {
     components.attoseconds == 0 ? "\(components.seconds) seconds" : description
   }
 
-  /// In nanoseconds, 0 if negative; what 64 bits can't hold is for ever.
+  /// The duration in nanoseconds; 0 if negative, and `UInt64.max` (forever) if it is out of range.
   package var wholeNanoseconds: UInt64 {
     guard self > .zero else { return 0 }
     let (seconds, attoseconds) = components
@@ -15,10 +15,11 @@ extension Duration {
     return overflow || carry ? .max : sum
   }
 
-  /// As a number, of what events have.
+  /// The duration in seconds, as events store it.
   package var inSeconds: Double {
     let (seconds, attoseconds) = components
-    // A quotient of two exact numbers is the nearest double; a sum of two rounded ones may be the one beside it.
+    // The quotient of two exact numbers is the nearest double. The sum of two rounded numbers may be off by one
+    // step.
     if attoseconds % 1_000_000_000 == 0, seconds.magnitude < (1 << 53) / 1_000_000_000 {
       return Double(seconds * 1_000_000_000 + attoseconds / 1_000_000_000) / 1e9
     }

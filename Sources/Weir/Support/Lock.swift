@@ -1,12 +1,14 @@
-// Lock: a Mutex whose order ThreadSanitizer sees.
+// Lock: a Mutex that ThreadSanitizer understands.
 
 public import Synchronization
 
-/// A value that threads share: the standard library's `Mutex`, in a program that is built with `--sanitize=thread`, too.
+/// A value that threads share: the standard library's `Mutex`, which also works in programs built with
+/// `--sanitize=thread`.
 ///
-/// ThreadSanitizer does not see on Linux that a `Mutex` orders what is done under it, and would report a race at every
-/// one of Weir's. The word beside it, which is read first and written last under the lock, says so in a way that
-/// ThreadSanitizer does see. Elsewhere it costs a plain load and a plain store, of a line that the lock has in the cache.
+/// On Linux, ThreadSanitizer does not see that a `Mutex` orders the accesses under it, and would report a race at each
+/// of Weir's. The word next to the mutex is read first and written last under the lock, in a way that ThreadSanitizer
+/// sees. In other builds, the word costs a plain load and a plain store to a cache line that the lock has already
+/// loaded.
 @usableFromInline
 package struct Lock<Value: ~Copyable>: ~Copyable {
   @usableFromInline let mutex: Mutex<Value>
@@ -29,5 +31,5 @@ package struct Lock<Value: ~Copyable>: ~Copyable {
   }
 }
 
-// As a Mutex is: the value is touched under the lock alone.
+// As with a Mutex, the value is accessed only with the lock held.
 extension Lock: @unchecked Sendable where Value: ~Copyable {}

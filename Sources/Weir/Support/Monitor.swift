@@ -8,10 +8,10 @@ import CClocks
   import Musl
 #endif
 
-/// A value that threads share and wait for. Its lock is never held while anything else is done but to look at the value
-/// and to change it.
+/// A value that threads share and wait for. While its lock is held, the value is read or changed, and nothing else is
+/// done.
 ///
-/// Sendable in truth though the compiler can't see it: the value is only touched with the lock held.
+/// Sendable, although the compiler can't see it: the value is accessed only with the lock held.
 package final class Monitor<State: Sendable>: @unchecked Sendable {
   private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
@@ -22,7 +22,7 @@ package final class Monitor<State: Sendable>: @unchecked Sendable {
     pthread_mutex_init(lock, nil)
     var attributes = pthread_condattr_t()
     pthread_condattr_init(&attributes)
-    // Waits go by a clock that nobody sets.
+    // Waits use a clock that can't be set.
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
     pthread_cond_init(changed, &attributes)
     pthread_condattr_destroy(&attributes)
@@ -35,14 +35,14 @@ package final class Monitor<State: Sendable>: @unchecked Sendable {
     lock.deallocate()
   }
 
-  /// Looks at the value.
+  /// Reads the value.
   package func read<Result>(_ body: (borrowing State) -> Result) -> Result {
     pthread_mutex_lock(lock)
     defer { pthread_mutex_unlock(lock) }
     return body(state)
   }
 
-  /// Changes the value, and wakes those who wait if `wakes` says so.
+  /// Changes the value. Wakes the waiting threads if `wakes` is `true`.
   package func change<Result>(wakes: Bool = true, _ body: (inout State) -> Result) -> Result {
     pthread_mutex_lock(lock)
     defer { pthread_mutex_unlock(lock) }
@@ -51,7 +51,7 @@ package final class Monitor<State: Sendable>: @unchecked Sendable {
     return result
   }
 
-  /// Waits until the value is as `condition` wants it; false if the time passed before.
+  /// Waits until `condition` is true for the value. Returns `false` if the deadline passed first.
   package func wait(until deadline: MonotonicTime, for condition: (borrowing State) -> Bool) -> Bool {
     pthread_mutex_lock(lock)
     defer { pthread_mutex_unlock(lock) }
@@ -62,7 +62,7 @@ package final class Monitor<State: Sendable>: @unchecked Sendable {
   }
 }
 
-/// A moment on the machine's monotonic clock, in nanoseconds.
+/// A time on the machine's monotonic clock, in nanoseconds.
 package struct MonotonicTime: Comparable, Sendable {
   package var nanoseconds: UInt64
 
@@ -74,7 +74,7 @@ package struct MonotonicTime: Comparable, Sendable {
     MonotonicTime(nanoseconds: UInt64(weir_clock_read(CLOCK_MONOTONIC)))
   }
 
-  /// The moment so long after this one; never, where that can't be told.
+  /// Returns the time that is `duration` later, or the end of time if that is out of range.
   package func after(_ duration: Duration) -> MonotonicTime {
     let (sum, overflow) = nanoseconds.addingReportingOverflow(duration.wholeNanoseconds)
     return MonotonicTime(nanoseconds: overflow ? .max : sum)

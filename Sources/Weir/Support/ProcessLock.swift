@@ -1,4 +1,4 @@
-// ProcessLock: a value behind a lock that children of a fork leave alone.
+// ProcessLock: a value behind a lock that forked children don't use.
 
 #if canImport(Glibc)
   public import Glibc
@@ -8,8 +8,8 @@
 
 /// A value that threads share.
 ///
-/// In a child of a fork nobody gets at it: the thread that held the lock at the fork is not there to let it go, and the
-/// value may be half changed.
+/// A forked child can't access the value. The thread that held the lock at the fork does not exist in the child, so the
+/// lock would never be released, and the value may be half changed.
 @usableFromInline
 package struct ProcessLock<Value: Sendable>: ~Copyable, Sendable {
   @usableFromInline let process = getpid()
@@ -20,7 +20,7 @@ package struct ProcessLock<Value: Sendable>: ~Copyable, Sendable {
     self.value = Lock(value)
   }
 
-  /// What `body` answers; nil in a child of a fork, where it is not called.
+  /// Returns the result of `body`. In a forked child, returns `nil` without calling `body`.
   @inlinable
   package borrowing func withLock<Answer: Sendable>(_ body: (inout Value) -> Answer) -> Answer? {
     guard getpid() == process else { return nil }

@@ -1,5 +1,5 @@
-// ResumeWatch: notices that the process goes on after it stood still. It looks at clocks between two sleeps of a thread, and
-// takes no signal: those belong to the host.
+// ResumeWatch: notices that the process continues after a standstill. It compares clocks between two sleeps of a
+// thread, and uses no signals, because signals belong to the host.
 
 import CClocks
 
@@ -9,20 +9,20 @@ import CClocks
   import Musl
 #endif
 
-/// Whether the process was stopped (SIGSTOP and SIGCONT, a frozen cgroup) or the machine suspended. A pure value but
-/// for ``Clocks/now``.
+/// Detects that the process was stopped (SIGSTOP and SIGCONT, a frozen cgroup) or that the machine was suspended. A
+/// pure value, except for ``Clocks/now``.
 ///
-/// The monotonic clock goes on while a process is stopped, so a sleep that took more than a second too long tells of
-/// that; and so does a second between two sleeps, for a worker waits for its provider asleep and has little to do
-/// besides. A machine that is too busy to wake a thread for a second, or a disk that hangs, looks the same, and then
-/// events go out early, which does no harm. The clock stands still while the machine is suspended, and the boot clock
-/// does not.
+/// The monotonic clock continues while a process is stopped. A sleep that took over a second too long therefore
+/// indicates a stop. So does a second between two sleeps, because a worker sleeps while it waits for its provider, and
+/// does little else. A machine that is too busy to wake a thread for a second, or a disk that hangs, looks the same.
+/// Events are then delivered early, which does no harm. While the machine is suspended, the monotonic clock stands
+/// still and the boot clock continues.
 package struct ResumeWatch: Sendable {
-  /// Two clocks of the machine.
+  /// The readings of two clocks of the machine.
   package struct Clocks: Hashable, Sendable {
-    /// Goes on while the machine is suspended.
+    /// Continues while the machine is suspended.
     package var boot: Duration
-    /// Stands still then.
+    /// Stands still while the machine is suspended.
     package var monotonic: Duration
 
     package init(boot: Duration, monotonic: Duration) {
@@ -30,24 +30,24 @@ package struct ResumeWatch: Sendable {
       self.monotonic = monotonic
     }
 
-    /// What they show now: 50 ns, without a system call.
+    /// The current readings. Costs 50 ns, without a system call.
     package static var now: Clocks {
-      // In this order an interruption between the two makes their difference larger, never smaller.
+      // In this order, an interruption between the two reads makes their difference larger, never smaller.
       let monotonic = time(CLOCK_MONOTONIC)
       return Clocks(boot: time(CLOCK_BOOTTIME), monotonic: monotonic)
     }
 
-    /// The monotonic one alone.
+    /// The current reading of the monotonic clock.
     package static var monotonicNow: Duration { time(CLOCK_MONOTONIC) }
 
     private static func time(_ clock: clockid_t) -> Duration { .nanoseconds(weir_clock_read(clock)) }
   }
 
-  /// How long the process stood still.
+  /// The duration of a standstill.
   package struct Stop: Hashable, Sendable {
-    /// While the monotonic clock went on: what a sleep took too long.
+    /// The time in which the monotonic clock continued: the excess of a sleep.
     package var process = Duration.zero
-    /// With the machine, which the monotonic clock does not know of.
+    /// The time in which the machine was suspended, which the monotonic clock does not count.
     package var machine = Duration.zero
 
     package init(process: Duration = .zero, machine: Duration = .zero) {
@@ -58,14 +58,15 @@ package struct ResumeWatch: Sendable {
     package var all: Duration { process + machine }
   }
 
-  /// So much later than meant is a stop.
+  /// The delay from which a sleep counts as a stop.
   package static let tolerance = Duration.seconds(1)
-  /// The two clocks are read one after the other, and a thread may be interrupted between.
+  /// The tolerance between the two clocks: they are read one after the other, and the thread may be interrupted in
+  /// between.
   package static let clockTolerance = Duration.milliseconds(100)
 
-  /// At the last call.
+  /// The readings at the last call.
   private var before: Clocks
-  /// How long the machine was suspended by then, as the two clocks have it.
+  /// The machine's total suspension at the last call: the difference of the two clocks.
   private var suspended: Duration
 
   package init(_ clocks: Clocks) {
@@ -73,24 +74,25 @@ package struct ResumeWatch: Sendable {
     suspended = clocks.boot - clocks.monotonic
   }
 
-  /// To be called before a sleep. True if the process stood still since the last one.
+  /// Must be called before a sleep. Returns `true` if the process stood still since the last call.
   package mutating func sleeps(_ clocks: Clocks) -> Bool {
     look(clocks, meant: .zero) != nil
   }
 
-  /// To be called after it. True if the process stood still in the sleep, which was meant to take so long at most.
+  /// Must be called after a sleep. Returns `true` if the process stood still in the sleep, which was meant to take at
+  /// most `meant`.
   package mutating func woke(_ clocks: Clocks, meant: Duration) -> Bool {
     look(clocks, meant: meant) != nil
   }
 
-  /// To be called at any time: how long the process stood still since the last call, which was meant to be so long ago
-  /// at most; nil if it did not.
+  /// May be called at any time. Returns how long the process stood still since the last call, which was meant to be at
+  /// most `meant` ago, or `nil` if it did not stand still.
   package mutating func look(_ clocks: Clocks, meant: Duration) -> Stop? {
     defer { before = clocks }
     let difference = clocks.boot - clocks.monotonic
     let machine = difference - suspended
     let wasSuspended = machine > Self.clockTolerance
-    // The least difference that was seen is the one that no interruption made.
+    // The smallest difference is the one that no interruption enlarged.
     suspended = wasSuspended ? difference : min(suspended, difference)
     let late = clocks.monotonic - before.monotonic - meant
     guard wasSuspended || late > Self.tolerance else { return nil }

@@ -1,6 +1,5 @@
-// SystemCalls: the one door to the system for the small files that Swift writes itself: the cursors, and what is beside
-// them. Nothing else in Swift opens, writes or syncs a file of a log, and nothing else looks at errno; the core has its
-// own door.
+// SystemCalls: all system calls for the small files that Swift code writes: cursors and the files beside them. No other
+// Swift code opens, writes or syncs a file of a log, or reads errno. The core has its own layer of system calls.
 
 #if canImport(Glibc)
   import Glibc
@@ -8,16 +7,16 @@
   import Musl
 #endif
 
-/// `F_OFD_SETLK`, which the C library shows only to those who ask for extensions.
+/// `F_OFD_SETLK`, which the C library declares only with extensions enabled.
 private let lockDescription: Int32 = 37
 
-/// `open`, which the method of that name hides.
+/// `open` of the C library, which the method `open` would hide.
 private func openPath(_ path: String, _ flags: Int32) -> Int32 { open(path, flags) }
 
-/// An open file or directory, closed when it is released.
+/// An open file or directory. Closed when the object is released.
 package final class Descriptor: Sendable {
   package let number: Int32
-  /// For messages.
+  /// The path, for messages.
   package let path: String
 
   fileprivate init(_ number: Int32, _ path: String) {
@@ -28,16 +27,17 @@ package final class Descriptor: Sendable {
   deinit { close(number) }
 }
 
-/// The calls. Each retries after a signal, finishes what was done in part, and throws a ``WeirError`` that says what
-/// failed, where, and what to do.
+/// The system calls. Each call is repeated after a signal, completes partial work, and throws a ``WeirError`` that says
+/// what failed, where, and what to do.
 package struct SystemCalls: Sendable {
-  /// What can be made to fail.
+  /// The calls that a test can make fail.
   package enum Call: String, Sendable, CaseIterable {
     case openDirectory, makeDirectory, open, create, read, write, syncData, syncDirectory, rename, unlink, lock
     case truncate, list
   }
 
-  /// Tests only: asked before each call. A number makes the call fail with that errno, without being made.
+  /// For tests: called before each system call. A returned number makes the call fail with that errno, without being
+  /// made.
   package var fault: (@Sendable (Call) -> Int32?)?
 
   package init(fault: (@Sendable (Call) -> Int32?)? = nil) {
@@ -56,14 +56,14 @@ package struct SystemCalls: Sendable {
     return Descriptor(try check(.openDirectory, path) { openat(at, name, flags) }, path)
   }
 
-  /// Makes a directory for its owner alone, unless there is something of that name.
+  /// Makes a directory with access for its owner only, unless the name exists.
   package func makeDirectory(_ name: String, in directory: Descriptor) throws(WeirError) {
     let at = directory.number
     _ = try check(.makeDirectory, directory.path + "/" + name, besides: EEXIST) { mkdirat(at, name, 0o700) }
   }
 
-  /// Makes a directory for its owner alone, and those around it, unless there is something of that name; on the disk
-  /// when this returns.
+  /// Makes a directory and its parents, with access for the owner only, unless they exist. They are on disk when this
+  /// returns.
   package func makeDirectories(_ path: String) throws(WeirError) {
     let whole = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
     let around = whole.lastIndex(of: "/").map { $0 == whole.startIndex ? "/" : String(whole[..<$0]) } ?? "."
@@ -74,14 +74,15 @@ package struct SystemCalls: Sendable {
       try makeDirectories(around)
       _ = try check(.makeDirectory, whole, besides: EEXIST) { mkdir(whole, 0o700) }
     }
-    // Also if it was there: a process before may have died between making it and this.
+    // Needed even if the directory exists: an earlier process may have died between making the directory and syncing
+    // it.
     try syncDirectory(try openDirectory(around + "/"))
   }
 
-  /// The names of what is in a directory, in no order: all of them, or an error.
+  /// Returns the names in a directory, in no particular order. Returns all names, or throws.
   package func names(in directory: Descriptor) throws(WeirError) -> [String] {
     let at = directory.number
-    // A description of its own: reading moves its position.
+    // A separate descriptor, because reading moves its position.
     let number = try check(.list, directory.path) { openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
     guard let stream = fdopendir(number) else {
       let error = errno
@@ -93,19 +94,19 @@ package struct SystemCalls: Sendable {
     while true {
       var entry: UnsafeMutablePointer<dirent>?
       _ = try check(.list, directory.path) {
-        // Only errno tells an error from the end.
+        // Only errno distinguishes an error from the end.
         errno = 0
         entry = readdir(stream)
         return entry == nil && errno != 0 ? -1 : 0
       }
       guard let entry else { break }
-      // Not as the array of 256 that it is declared as: an entry ends with its name.
+      // Not read as the declared array of 256 bytes: an entry ends with its name.
       names.append(withUnsafePointer(to: &entry.pointee.d_name.0) { String(cString: $0) })
     }
     return names.filter { $0 != "." && $0 != ".." }
   }
 
-  /// The names of what is in a directory inside another one; none if it is not there.
+  /// Returns the names in a directory within another directory; none if the directory does not exist.
   package func names(in name: String, of directory: Descriptor) throws(WeirError) -> [String] {
     let inner: Descriptor
     do throws(WeirError) {
@@ -117,13 +118,13 @@ package struct SystemCalls: Sendable {
     return try names(in: inner)
   }
 
-  /// Opens a plain file for reading and, unless told otherwise, writing; nil if it is not there.
+  /// Opens a plain file for reading and, by default, for writing. Returns `nil` if the file does not exist.
   package func open(
     _ name: String, in directory: Descriptor, forWriting isWritten: Bool = true
   ) throws(WeirError) -> Descriptor? {
     let at = directory.number
     let path = directory.path + "/" + name
-    // Not blocking, or a pipe that somebody put in its place would be waited for.
+    // Non-blocking, because opening a pipe that someone put there would block.
     let number: Int32
     do throws(WeirError) {
       number = try check(.open, path, besides: ENOENT) {
@@ -144,7 +145,7 @@ package struct SystemCalls: Sendable {
     return file
   }
 
-  /// Makes a file that is not there, for its owner alone.
+  /// Creates a file that does not exist, with access for its owner only.
   package func create(_ name: String, in directory: Descriptor) throws(WeirError) -> Descriptor {
     let at = directory.number
     let path = directory.path + "/" + name
@@ -152,7 +153,7 @@ package struct SystemCalls: Sendable {
     return Descriptor(try check(.create, path) { openat(at, name, flags, 0o600) }, path)
   }
 
-  /// So many bytes from a place in a file; fewer only at its end.
+  /// Reads `count` bytes at a position of a file; fewer only at the end of the file.
   package func read(_ file: Descriptor, _ count: Int, at position: Int) throws(WeirError) -> [UInt8] {
     let number = file.number
     var bytes = [UInt8](repeating: 0, count: count)
@@ -186,7 +187,7 @@ package struct SystemCalls: Sendable {
     return Int(status.st_size)
   }
 
-  /// Cuts a file off after so many bytes.
+  /// Truncates a file to `count` bytes.
   package func truncate(_ file: Descriptor, to count: Int) throws(WeirError) {
     let number = file.number
     _ = try check(.truncate, file.path) { ftruncate(number, count) }
@@ -202,20 +203,20 @@ package struct SystemCalls: Sendable {
     _ = try check(.syncDirectory, directory.path) { fsync(number) }
   }
 
-  /// Locks a file for this open description of it; false if another has the lock.
+  /// Locks a file for this open file description. Returns `false` if another description holds the lock.
   package func lock(_ file: Descriptor) throws(WeirError) -> Bool {
     let number = file.number
     var range = flock(l_type: Int16(F_WRLCK), l_whence: Int16(SEEK_SET), l_start: 0, l_len: 0, l_pid: 0)
     return try check(.lock, file.path, besides: EAGAIN) { fcntl(number, lockDescription, &range) } >= 0
   }
 
-  /// Gives up a lock, for all copies of the descriptor.
+  /// Releases a lock, for all copies of the descriptor.
   package func unlock(_ file: Descriptor) {
     var range = flock(l_type: Int16(F_UNLCK), l_whence: Int16(SEEK_SET), l_start: 0, l_len: 0, l_pid: 0)
     _ = fcntl(file.number, lockDescription, &range)
   }
 
-  /// Whether an open file is what has this name in a directory.
+  /// Returns whether an open file has this name in a directory.
   package func isNamed(_ file: Descriptor, _ name: String, in directory: Descriptor) throws(WeirError) -> Bool {
     let number = file.number
     let at = directory.number
@@ -225,19 +226,19 @@ package struct SystemCalls: Sendable {
     return found >= 0 && open.st_dev == named.st_dev && open.st_ino == named.st_ino
   }
 
-  /// Gives a file another name, in place of what had that.
+  /// Renames a file, replacing any file of that name.
   package func rename(_ from: String, to name: String, in directory: Descriptor) throws(WeirError) {
     let at = directory.number
     _ = try check(.rename, directory.path + "/" + from) { renameat(at, from, at, name) }
   }
 
-  /// Removes a file, if it is there.
+  /// Removes a file, if it exists.
   package func unlink(_ name: String, in directory: Descriptor) throws(WeirError) {
     let at = directory.number
     _ = try check(.unlink, directory.path + "/" + name, besides: ENOENT) { unlinkat(at, name, 0) }
   }
 
-  /// Makes a call; answers what it did, or -1 if it failed with `expected`.
+  /// Makes a call. Returns its result, or -1 if it failed with `expected`.
   private func check<Number: BinaryInteger>(
     _ call: Call, _ path: String, besides expected: Int32 = 0, _ body: () -> Number
   ) throws(WeirError) -> Number {
@@ -275,17 +276,17 @@ extension SystemCalls.Call {
 }
 
 extension WeirError {
-  /// The error of a system call: what was being done, why it failed, what to do.
+  /// Creates the error of a system call: what was being done, why it failed, and what to do.
   package init(system error: Int32, _ doing: String, path: String) {
     let (code, remedy): (Code, String) =
       switch error {
-      case ENOSPC, EDQUOT, EFBIG: (.noSpace, "make room on the disk")
-      case EACCES, EPERM, EROFS: (.access, "let the process write there")
-      case ENOENT: (.missing, "see that the directory stays while the log is used")
-      case ENOTDIR, ELOOP: (.directory, "something else is in the place of a directory of the log: remove it")
-      case EEXIST: (.unsafe, "somebody else writes there: give the log a directory of its own")
+      case ENOSPC, EDQUOT, EFBIG: (.noSpace, "free space on the disk")
+      case EACCES, EPERM, EROFS: (.access, "give the process write access")
+      case ENOENT: (.missing, "keep the directory in place while the log is used")
+      case ENOTDIR, ELOOP: (.directory, "a directory of the log was replaced by something else; remove that")
+      case EEXIST: (.unsafe, "another program writes there; give the log a directory of its own")
       case ENOMEM, EMFILE, ENFILE: (.memory, "raise the limit on memory or open files")
-      default: (.io, "look after the disk")
+      default: (.io, "check the disk")
       }
     self.init(code, "\(doing) failed: \(String(cString: strerror(error))); \(remedy)", path: path, systemError: error)
   }

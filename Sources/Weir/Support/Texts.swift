@@ -1,7 +1,7 @@
-// Texts cut to a length.
+// Texts: shortens texts.
 
 extension String {
-  /// As many whole characters as fit in so many bytes of UTF-8.
+  /// Returns as many whole characters as fit in `limit` bytes of UTF-8.
   package func cut(to limit: Int) -> String {
     guard utf8.count > limit else { return self }
     var bytes = 0

@@ -1,12 +1,12 @@
 // UTC: days, dates and their text in Universal Time, for the times of events, and in the tool for access logs and dates
-// in fields. Foundation's formatters cost microseconds a date and stop at milliseconds; these are a few divisions.
-// Gregorian, proleptic.
+// in fields. Foundation's formatters take microseconds for a date and stop at milliseconds; these take a few divisions.
+// Proleptic Gregorian calendar.
 
 package enum UTC {
-  /// The number of a day; nil if there is no such day.
+  /// Returns the number of a day since 1970-01-01; `nil` if the day does not exist.
   package static func daysSince1970(year: Int, month: Int, day: Int) -> Int? {
     guard (1...12).contains(month), day >= 1, day <= daysIn(month: month, year: year) else { return nil }
-    // Count years from 1 March, so that a leap day is the last one of its year.
+    // Years start on 1 March, so that a leap day is the last day of its year.
     let shifted = month > 2 ? year : year - 1
     let era = (shifted >= 0 ? shifted : shifted - 399) / 400
     let yearOfEra = shifted - era * 400
@@ -14,7 +14,7 @@ package enum UTC {
     return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
   }
 
-  /// The date of a day.
+  /// Returns the date of a day.
   package static func date(daysSince1970 days: Int) -> (year: Int, month: Int, day: Int) {
     let shifted = days + 719_468
     let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
@@ -34,10 +34,10 @@ package enum UTC {
     }
   }
 
-  /// Appends a time without its zone: 2026-11-21T00:00:00. For the years 0 to 9999.
+  /// Appends a time without its zone, such as 2026-11-21T00:00:00. For the years 0 to 9999.
   package static func appendSeconds(_ secondsSince1970: Int, to bytes: inout [UInt8]) {
     let (quotient, remainder) = secondsSince1970.quotientAndRemainder(dividingBy: 86_400)
-    // Divided downwards, so that times before 1970 come out right.
+    // Rounds down, so that times before 1970 are correct.
     let date = date(daysSince1970: remainder < 0 ? quotient - 1 : quotient)
     let second = remainder < 0 ? remainder + 86_400 : remainder
     appendDigits(date.year, 4, to: &bytes)

@@ -1,53 +1,53 @@
-// WeirError: what can go wrong with a log, and what to do about it.
+// WeirError: the errors of a log, each with a remedy.
 
 import CWeir
 
-/// An error of the log: what went wrong, where, and what to do.
+/// An error of the log. The message says what went wrong, where, and what to do.
 public struct WeirError: Error, Hashable, Sendable {
-  /// What kind of error.
+  /// The category of an error.
   public enum Code: String, CaseIterable, Hashable, Sendable {
     /// An argument, option or declaration is out of range.
     case invalid
-    /// The directory is not there, or holds no log.
+    /// The directory does not exist, or holds no log.
     case missing
     /// The path is not a directory, or is a symbolic link.
     case directory
-    /// No permission, or a read-only file system.
+    /// The process has no permission, or the file system is read-only.
     case access
-    /// Others may write to the directory, or a file in it is a link or no plain file.
+    /// Other users may write to the directory, or a file in the directory is a link or not a plain file.
     case unsafe
     /// Another writer has the log open.
     case locked
-    /// Written by a newer version, or with a feature that this one does not know.
+    /// A newer version of the library wrote the file, or the file uses an unknown feature.
     case version
-    /// The disk, a quota or a file size limit is reached.
+    /// The disk is full, or a quota or a file size limit is reached.
     case noSpace
     /// The disk reported an error, or a system call failed unexpectedly.
     case io
-    /// Out of memory, mappings, descriptors or threads.
+    /// The system has no more memory, mappings, descriptors or threads.
     case memory
-    /// The log is closed, or belongs to the process that this one was forked from.
+    /// The log is closed, or belongs to the process that this process was forked from.
     case closed
-    /// The processor or the kernel lacks what is needed.
+    /// The processor or the kernel lacks a required feature.
     case platform
     /// A documented limit is reached (types, names, nesting).
     case limit
-    /// The time given to the call has passed.
+    /// The timeout of the call has passed.
     case timeout
-    /// The event was accepted, and lost since: overwritten, or damaged in memory.
+    /// The event was accepted and then lost: overwritten, or damaged in memory.
     case lost
   }
 
-  /// What kind of error.
+  /// The category of the error.
   public let code: Code
 
-  /// One line: what, where, what to do.
+  /// One line that says what went wrong, where, and what to do.
   public let message: String
 
-  /// The path that it is about, or empty.
+  /// The path that the error is about, or an empty text.
   public let path: String
 
-  /// The system's error number, or 0.
+  /// The system's errno, or 0.
   public let systemError: Int32
 
   package init(_ code: Code, _ message: String, path: String = "", systemError: Int32 = 0) {
@@ -63,7 +63,7 @@ extension WeirError: CustomStringConvertible {
 }
 
 extension WeirError {
-  /// Makes a call of the core that fills in an error when it fails; throws that.
+  /// Calls a function of the core, and throws the error that the function reports.
   static func check(_ call: (UnsafeMutablePointer<weir_error>) -> weir_status) throws(WeirError) {
     var error = weir_error()
     let status = call(&error)
@@ -79,10 +79,10 @@ extension WeirError {
     self.init(code ?? .io, message, path: path, systemError: error.system_error)
   }
 
-  /// What may be wrong with a path that leads nowhere.
+  /// Returns a remedy for a path that does not exist.
   private static func hint(about path: String) -> String {
     if path.hasPrefix("~") { return "; only shells expand ~, write the home directory's path" }
-    if path.hasPrefix("file:") || path.contains("://") { return "; it is a URL, give its path" }
+    if path.hasPrefix("file:") || path.contains("://") { return "; this is a URL, give its path" }
     return ""
   }
 }
@@ -110,7 +110,7 @@ extension WeirError.Code {
   }
 }
 
-/// The text in a C array of characters, up to the first zero. Swift sees such an array as a tuple.
+/// Returns the text in a C array of characters, up to the first zero. Swift imports such an array as a tuple.
 package func text<CArray>(ofCArray array: CArray) -> String {
   withUnsafeBytes(of: array) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
 }

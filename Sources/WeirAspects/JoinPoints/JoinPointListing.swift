@@ -7,8 +7,8 @@ import Weir
 ///
 /// ```swift
 /// print(JoinPointListing())
-/// // ItemPage.like(_:)   Shop/ItemPage.swift:12
-/// //   after, one ItemPage   Shop/ItemTracking.swift:9
+/// ItemPage.like(_:)   Shop/ItemPage.swift:12
+///   after, one ItemPage   Shop/ItemTracking.swift:9
 ///
 /// let unheard = JoinPointListing().joinPoints.filter(\.hooks.isEmpty)
 /// ```

@@ -3,7 +3,7 @@
 public import Weir
 public import WeirScopes
 
-/// Tracks pages (views, screens, requests): gives each showing of a page a ``Scope``, and hears what happens in it.
+/// Tracks pages (views, screens, requests): gives each showing of a page a `Scope`, and hears what happens in it.
 ///
 /// ```swift
 /// let wishlists = PageTracking("wishlist", of: .exactly(WishlistPage.self), tracker: tracker)
@@ -15,17 +15,17 @@ public import WeirScopes
 /// }
 /// ```
 ///
-/// **A showing** begins with the call that enters the page, and ends with the call that leaves it: ``ScopeEvent``s say
+/// **A showing** begins with the call that enters the page, and ends with the call that leaves it: `ScopeEvent`s say
 /// so, with the user who was bound where the showing began. Two showings of one page have two scopes. A page that is
 /// entered twice stays in its first showing. While a page is not entered, suspending, resuming and leaving do nothing.
 ///
 /// **Advice** runs inside of the page's scope, if the page is entered: `tracker.track` captures events of that scope,
-/// for the user and with the fields that are bound where the page was called. ``Scope/current`` is the scope then, and
+/// for the user and with the fields that are bound where the page was called. `Scope.current` is the scope then, and
 /// may be ended there, by an interaction that depends on the outcome. Hooks fire in the order of attaching: where advice
 /// is on the join point of an entrance or an exit, attach ``enters(on:file:line:)`` first, and
 /// ``exits(on:interaction:file:line:)`` last.
 ///
-/// **The process.** A ``LifeCycle`` of the tracker suspends and resumes the scopes, and ends them with `shutdown`.
+/// **The process.** A `LifeCycle` of the tracker suspends and resumes the scopes, and ends them with `shutdown`.
 ///
 /// **Its life.** Whoever puts the program together keeps the tracking. The tracking keeps no page. When the tracking
 /// goes, its hooks go, and pages that are still entered are left by `released`; the last reference may go under any
@@ -39,7 +39,7 @@ public import WeirScopes
 /// fork nothing is tracked.
 ///
 /// **Cost.** Beside the hook and the scope, a look-up under a lock for each call that is heard, and for advice the
-/// binding of the scope: see ``Scope/run(_:)``.
+/// binding of the scope: see `Scope.run(_:)`.
 ///
 /// **Crash.** What was captured survives. A page that was entered when the process died has no exit.
 public final class PageTracking<Page: AnyObject>: Sendable {
@@ -85,7 +85,7 @@ public final class PageTracking<Page: AnyObject>: Sendable {
   }
 
   /// The page is left when this has been called, by `interaction`; also if the call threw. Where that is a matter of
-  /// the outcome, advice ends ``Scope/current``:
+  /// the outcome, advice ends `Scope.current`:
   ///
   /// ```swift
   /// checkouts.after(CheckoutPage.JoinPoints.pay) { _, _, outcome in

@@ -1,20 +1,22 @@
-// CompiledContract: a contract ready to check events: patterns compiled, look-ups by dictionary, texts made.
+// CompiledContract: a contract prepared for checking events: patterns compiled, look-ups by dictionary, texts made.
 
 public import Weir
 
-/// A contract that events are checked with. Made by ``Contract/compiled()``.
+/// A contract that is ready to check events. Created by ``Contract/compiled()``.
 ///
-/// Any number of threads may check with it at a time. A check never throws and never traps, whatever the event holds;
-/// it takes some hundred nanoseconds for an event of ten fields that is as it should be, and at most time that grows
-/// with the event times the contract. It is for use off the capture path.
+/// **Threads.** Any number of threads may check events at the same time.
+///
+/// **Cost.** An event of ten fields without violations takes some hundred nanoseconds. At most, the time grows with the
+/// event's size times the contract's size. Checks are meant for code outside the capture path. A check never throws and
+/// never traps, whatever the event contains.
 public struct CompiledContract: Sendable {
-  /// How many violations of one event are listed; further ones are counted.
+  /// The maximum number of violations that are listed for one event. Further violations are counted.
   public static let maximumViolations = 100
 
-  /// How many defaults are filled into one event; fields beyond that count as missing.
+  /// The maximum number of defaults that are filled into one event. Further fields count as missing.
   public static let maximumDefaults = 1_000
 
-  /// What it was compiled from.
+  /// The contract that this one was compiled from.
   public let contract: Contract
 
   private let events: [String: CompiledEvent]
@@ -24,9 +26,8 @@ public struct CompiledContract: Sendable {
     self.events = events
   }
 
-  /// Checks an event as it is in the log. What the log itself wrote (``StoredEvent/isNotice``) is always right, and of
-  /// an event whose definition is lost nobody can say. One whose payload can't be read as its fields has the one
-  /// violation `readable`.
+  /// Checks a stored event. The log's own events (`StoredEvent.isNotice`) have no violations, and neither has an
+  /// event whose definition is lost. An event whose payload can't be read as its fields has one violation, `readable`.
   public func check(_ event: StoredEvent) -> ContractOutcome {
     if event.name != StoredEvent.undefinedName, event.isUnread {
       var check = EventCheck(event: event.name, declaration: nil)
@@ -36,12 +37,12 @@ public struct CompiledContract: Sendable {
     return check(name: event.name, fields: event.fields, declaration: event.declaration)
   }
 
-  /// Checks an event of this name and these fields.
+  /// Checks an event with this name and these fields.
   ///
   /// - Parameters:
   ///   - name: The event's name.
-  ///   - fields: Its fields, as they would be captured.
-  ///   - declaration: The event's own declaration, which may say its kind and that fields are sensitive.
+  ///   - fields: The fields, as they would be captured.
+  ///   - declaration: The event's declaration, which may set its kind and mark fields as sensitive.
   public func check(name: String, fields: FieldObject, declaration: EventType? = nil) -> ContractOutcome {
     if name.hasPrefix(EventType.reservedPrefix) { return ContractOutcome() }
     var check = EventCheck(event: name, declaration: declaration)
@@ -56,17 +57,17 @@ public struct CompiledContract: Sendable {
     return check.outcome
   }
 
-  /// The paths of the fields of `event` that the contract marks as sensitive, in its order; empty if it names no such
-  /// event. Written as in ``FieldRule/name``.
+  /// Returns the paths of the fields of `event` that the contract marks as sensitive, in the contract's order. Empty if
+  /// the contract does not name the event. The paths have the form of ``FieldRule/name``.
   public func sensitiveFields(of event: String) -> [String] {
     events[event]?.sensitiveFields ?? []
   }
 
-  /// The event of this name, for comparing contracts.
+  /// Returns the event with this name, for comparing contracts.
   func event(_ name: String) -> CompiledEvent? { events[name] }
 }
 
-/// What a contract says about one event, compiled.
+/// The compiled rule of one event.
 struct CompiledEvent: Sendable {
   let rule: EventRule
   let kindRule: String
@@ -74,7 +75,7 @@ struct CompiledEvent: Sendable {
   let sensitiveFields: [String]
 }
 
-/// The check of one event, while it goes on.
+/// A check of one event, in progress.
 private struct EventCheck {
   let event: String
   let declaration: EventType?
@@ -86,7 +87,7 @@ private struct EventCheck {
     self.declaration = declaration
   }
 
-  /// Holds the members of an object against those that the contract lists.
+  /// Compares the members of an object with those that the contract lists.
   mutating func object(_ object: FieldObject, _ members: CompiledMembers, path: String) {
     withUnsafeTemporaryAllocation(of: Int.self, capacity: members.fields.count) { places in
       places.initialize(repeating: -1)
@@ -94,7 +95,7 @@ private struct EventCheck {
       var last = -1
       for (index, member) in object.members.enumerated() {
         if let position = members.position(of: member.name, after: last) {
-          // Of several members with one name the last counts.
+          // If several members have the same name, the last one counts.
           places[position] = index
           last = position
         } else if !members.isOpen, member.value != .null {
@@ -114,7 +115,7 @@ private struct EventCheck {
     }
   }
 
-  /// Holds a value against its rule. `step` leads to it from the object or array around it.
+  /// Checks a value against its rule. `step` leads to the value from the object or array that contains it.
   mutating func value(_ value: FieldValue, _ field: CompiledField, _ step: ContractOutcome.Step) {
     if case .null = value { return missing(field, step) }
     guard field.type.admits(value) else {
@@ -138,13 +139,13 @@ private struct EventCheck {
     }
   }
 
-  /// A field that is not there, or null.
+  /// Handles a field that is missing or null.
   private mutating func missing(_ field: CompiledField, _ step: ContractOutcome.Step) {
     guard field.isMandatory else { return }
     if let value = field.defaultValue, outcome.defaults.count < CompiledContract.maximumDefaults {
       outcome.defaults.append(.init(field: field.path, value: value, path: way + [step]))
     } else if field.rule == nil, let members = field.members {
-      // Only what is in it was asked for: that is what is missing, or what is filled in.
+      // The field is mandatory only because of its own fields, so these are reported as missing or filled in.
       way.append(step)
       for inner in members.fields { missing(inner, .member(inner.name)) }
       way.removeLast()
@@ -165,7 +166,7 @@ private struct EventCheck {
 }
 
 extension CompiledField {
-  /// The first rule that `value` is against, or a field that it lacks; nil if it is as it should be.
+  /// Returns the first rule that `value` violates, or the first field that `value` lacks; `nil` if there is none.
   func firstViolated(by value: FieldValue) -> String? {
     var check = EventCheck(event: "", declaration: nil)
     check.value(value, self, .member(name))

@@ -1,22 +1,23 @@
-// CompiledField: what a contract says about one field, ready to be held against values.
+// CompiledField: a contract's rule for one field, prepared for checking values.
 
 import Weir
 
-/// A field of a contract, with those inside it. Texts that violations need are made once, here.
+/// A field of a contract, including nested fields. The texts of violations are made once, here.
 final class CompiledField: Sendable {
-  /// The name within the object around it; empty for the values of an array.
+  /// The name within the enclosing object; empty for the values of an array.
   let name: String
-  /// The name with those around it.
+  /// The path: the name, with the names of enclosing objects before it.
   let path: String
   let isMandatory: Bool
-  /// What it was compiled from. Nil if only things inside it have rules: then what is missing in it is named, not it.
+  /// The rule that this field was compiled from; `nil` if only fields within this one have rules. In that case these
+  /// are reported as missing instead of this field.
   let rule: FieldRule?
   let type: FieldRule.ValueType
   let checks: [CompiledCheck]
   let defaultValue: FieldValue?
   let members: CompiledMembers?
   let element: CompiledField?
-  /// The field, one around it or one inside it is sensitive.
+  /// Whether the field, an enclosing field or a field within it is sensitive.
   let isSensitive: Bool
 
   init(
@@ -36,13 +37,13 @@ final class CompiledField: Sendable {
   }
 }
 
-/// The fields of an object, or of an event.
+/// The fields of an object or an event.
 struct CompiledMembers: Sendable {
   let fields: [CompiledField]
   let positions: [String: Int]
-  /// Fields that are not listed are as they should be.
+  /// Whether fields that are not listed are allowed.
   let isOpen: Bool
-  /// An object around is sensitive, and so are unknown fields in it.
+  /// Whether an enclosing object is sensitive, so that unknown fields are sensitive too.
   let isSensitive: Bool
 
   init(_ fields: [CompiledField], isOpen: Bool, isSensitive: Bool) {
@@ -52,8 +53,8 @@ struct CompiledMembers: Sendable {
     positions = Dictionary(fields.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// The number of the field `name`, nil if there is none. Events mostly have their fields in the order of the
-  /// contract, so the one after the last is tried first.
+  /// Returns the index of the field `name`, or `nil` if there is none. Events usually have their fields in the
+  /// contract's order, so the index after `last` is tried first.
   func position(of name: String, after last: Int) -> Int? {
     let next = last + 1
     if next < fields.count, fields[next].name == name { return next }
@@ -61,7 +62,7 @@ struct CompiledMembers: Sendable {
   }
 }
 
-/// One check of a value whose type is right.
+/// One check of a value that has the right type.
 enum CompiledCheck: Sendable {
   case finite
   case range(ExactRange, rule: String)
@@ -71,7 +72,7 @@ enum CompiledCheck: Sendable {
 
   static let finiteRule = "finite"
 
-  /// The rule that `value` is against, or nil.
+  /// Returns the rule that `value` violates, or `nil`.
   func violated(by value: FieldValue) -> String? {
     switch self {
     case .finite:
@@ -91,12 +92,12 @@ enum CompiledCheck: Sendable {
     }
   }
 
-  /// What is said of a text that is not even tried.
+  /// The note for a text that is too long to be matched.
   static let tooLong = " (the text is longer than \(Pattern.maximumTextBytes >> 10) KiB)"
 }
 
 extension FieldRule.ValueType {
-  /// Whether `value` is of this type.
+  /// Returns whether `value` has this type.
   func admits(_ value: FieldValue) -> Bool {
     switch (self, value) {
     case (.any, _), (.bool, .bool), (.integer, .int), (.integer, .uint), (.number, .int), (.number, .uint),
@@ -107,7 +108,7 @@ extension FieldRule.ValueType {
     }
   }
 
-  /// The rule as violations have it.
+  /// The rule's text in violations.
   var rule: String {
     switch self {
     case .any: "any"
@@ -125,10 +126,10 @@ extension FieldRule.ValueType {
 }
 
 extension FieldValue {
-  /// The length that a contract speaks of; nil for a value that has none.
+  /// The length that a contract limits; `nil` for a value that has no length.
   var contractLength: Int? {
     switch self {
-    // Bytes that begin a scalar: the count of scalars, without decoding them.
+    // Counts the bytes that begin a Unicode scalar, without decoding the scalars.
     case .string(let text): text.utf8.reduce(0) { $1 & 0xC0 == 0x80 ? $0 : $0 &+ 1 }
     case .bytes(let bytes): bytes.count
     case .array(let values): values.count
@@ -137,8 +138,8 @@ extension FieldValue {
     }
   }
 
-  /// Whether the two are the same value to a contract: numbers by what they are worth, texts by their bytes (Swift's
-  /// `==` takes an é of one scalar for one of two), everything else as it is.
+  /// Returns whether both values are equal for a contract. Numbers are compared by value, and texts by their bytes:
+  /// Swift's `==` treats an é of one scalar and an é of two as equal. Other values are compared as they are.
   func isSame(as other: FieldValue) -> Bool {
     switch (self, other) {
     case (.string(let left), .string(let right)):

@@ -1,19 +1,20 @@
-// ContractCompiler: makes a contract ready to check with, and finds everything in it that makes no sense.
+// ContractCompiler: prepares a contract for checking, and finds everything that is invalid in the contract.
 
 import Weir
 
 extension Contract {
-  /// The most characters that the patterns of one contract may have places for, all together.
+  /// The maximum number of character positions in all patterns of a contract.
   static let maximumPatternPositions = 100_000
 
-  /// The most values that one field's clause `oneOf` (`one_of` in a file) may list. A contract with more is refused.
+  /// The maximum number of values in a field's clause `oneOf` (`one_of` in a file). A contract with more values is
+  /// refused.
   public static let maximumAllowedValues = 10_000
 
-  /// The contract, ready to check events: patterns compiled, look-ups by dictionary.
+  /// Compiles the contract for checking events: patterns are compiled, and look-ups use dictionaries.
   ///
-  /// Throws everything that is wrong with it, at once: a name that is empty or there twice, bounds in the wrong order,
-  /// an allowed value or a default that another clause refuses, more than ``maximumAllowedValues`` of them, a clause
-  /// that does not go with the type, a pattern that makes no sense, nesting over 16.
+  /// Throws all problems at once: an empty or repeated name, bounds in the wrong order, an allowed value or a default
+  /// that violates another clause, more than ``maximumAllowedValues`` values, a clause that does not match the type, an
+  /// invalid pattern, or nesting more than 16 deep.
   public func compiled() throws(ContractError) -> CompiledContract {
     var compiler = ContractCompiler()
     let compiled = compiler.compile(self)
@@ -22,14 +23,14 @@ extension Contract {
   }
 }
 
-/// Compiles a contract, and notes what is wrong on the way.
+/// Compiles a contract, and collects the problems.
 struct ContractCompiler {
   private(set) var problems: [ContractError.Problem] = []
   private var event = ""
   private var patternPositions = 0
   private var hasTooManyPositions = false
 
-  /// The contract as far as it makes sense; only for use if there are no ``problems``.
+  /// Returns the contract, without the invalid parts. The result may be used only if ``problems`` is empty.
   mutating func compile(_ contract: Contract) -> CompiledContract {
     if contract.name.isEmpty { problem("", "the contract has no name") }
     if contract.version.isEmpty { problem("", "the contract has no version") }
@@ -37,7 +38,7 @@ struct ContractCompiler {
     for rule in contract.events {
       event = rule.name
       checkName(of: rule)
-      if events[rule.name] != nil { problem("", "the event is there twice; make one of them both") }
+      if events[rule.name] != nil { problem("", "the event appears twice; merge the two") }
       events[rule.name] = compile(rule)
     }
     return CompiledContract(contract, events)
@@ -54,7 +55,7 @@ struct ContractCompiler {
       problem("", "the name is longer than \(EventType.maximumNameBytes) bytes; no event can have it")
     }
     if rule.name.hasPrefix(EventType.reservedPrefix) {
-      problem("", "names that begin with \(EventType.reservedPrefix) are the log's own and are not checked")
+      problem("", "names that start with \(EventType.reservedPrefix) are reserved for the log, and are not checked")
     }
   }
 
@@ -69,7 +70,7 @@ struct ContractCompiler {
       members: CompiledMembers(members, isOpen: rule.isOpen, isSensitive: false), sensitiveFields: sensitive)
   }
 
-  /// Puts a rule, and those inside it, where its path leads.
+  /// Adds a rule, and the rules within it, at its path.
   private mutating func add(_ rule: FieldRule, to base: FieldDraft, depth: Int) {
     let steps: [FieldPath.Step]
     let fallback = FieldPath.member(rule.name, of: base.path)
@@ -85,7 +86,7 @@ struct ContractCompiler {
     if case .member(let name) = steps.last, name.utf8.count > EventType.maximumNameBytes {
       problem(draft.path, "the name is longer than \(EventType.maximumNameBytes) bytes; no field can have it")
     }
-    guard draft.rule == nil else { return problem(draft.path, "the field is there twice; make one of them both") }
+    guard draft.rule == nil else { return problem(draft.path, "the field appears twice; merge the two") }
     draft.rule = rule
     let inner = rule.type == .array && !rule.fields.isEmpty ? draft.inner(.element) : draft
     for field in rule.fields { add(field, to: inner, depth: depth + steps.count + (inner === draft ? 0 : 1)) }
@@ -108,27 +109,27 @@ struct ContractCompiler {
     return field
   }
 
-  /// The type that the rule says, or that follows from what is inside.
+  /// Returns the type that the rule declares, or that follows from the fields within.
   private mutating func type(of draft: FieldDraft) -> FieldRule.ValueType {
     let type = draft.rule?.type ?? .any
     if !draft.members.isEmpty, draft.element != nil {
-      problem(draft.path, "it has fields of an object and values of an array; it can be one of the two")
+      problem(draft.path, "the field has object fields and array values; it can have only one of the two")
     } else if !draft.members.isEmpty, type != .any, type != .object {
-      problem(draft.path, "it has fields and its type is \(type.rawValue); make it object")
+      problem(draft.path, "the field has fields, but its type is \(type.rawValue); set the type to object")
     } else if draft.element != nil, type != .any, type != .array {
-      problem(draft.path, "it has values and its type is \(type.rawValue); make it array")
+      problem(draft.path, "the field has array values, but its type is \(type.rawValue); set the type to array")
     }
     return !draft.members.isEmpty ? .object : draft.element != nil ? .array : type
   }
 
   private mutating func checks(of rule: FieldRule, _ type: FieldRule.ValueType, _ path: String) -> [CompiledCheck] {
-    for name in rule.repeatedClauses { problem(path, "\(name) is there twice; make one of them both") }
+    for name in rule.repeatedClauses { problem(path, "\(name) appears twice; merge the two") }
     var checks: [CompiledCheck] = []
     if rule.isFinite {
-      if type == .number { checks.append(.finite) } else { problem(path, "finite goes with the type number") }
+      if type == .number { checks.append(.finite) } else { problem(path, "finite requires the type number") }
     }
     if let range = rule.range, let exact = check(range, type, path) {
-      // It says that a number is not finite, and so says it once.
+      // A range implies finite, and a violation should be reported only once.
       checks.removeAll()
       checks.append(.range(exact, rule: "range \(range)"))
     }
@@ -136,9 +137,9 @@ struct ContractCompiler {
       checks.append(.length(length, rule: "length \(length)"))
     }
     if let values = rule.allowedValues {
-      if values.isEmpty { problem(path, "no value is allowed; list some, or leave the clause out") }
+      if values.isEmpty { problem(path, "no value is allowed; list some, or remove the clause") }
       if values.count > Contract.maximumAllowedValues {
-        problem(path, "more than \(Contract.maximumAllowedValues) values are allowed; write a pattern or a range")
+        problem(path, "more than \(Contract.maximumAllowedValues) values are allowed; use a pattern or a range")
       }
       checks.append(.allowed(AllowedValues(values), rule: Self.rule(ofAllowed: values)))
     }
@@ -150,15 +151,15 @@ struct ContractCompiler {
 
   private mutating func check(_ range: NumberRange, _ type: FieldRule.ValueType, _ path: String) -> ExactRange? {
     guard type == .integer || type == .number else {
-      problem(path, "a range goes with the types integer and number; for other types there is length")
+      problem(path, "a range requires the type integer or number; use a length for other types")
       return nil
     }
     guard range.lower != nil || range.upper != nil else {
-      problem(path, "the range has no ends")
+      problem(path, "the range has no bounds")
       return nil
     }
     guard let exact = range.exact, exact.lower?.isFinite != false, exact.upper?.isFinite != false else {
-      problem(path, "an end of the range is no number that a field can have")
+      problem(path, "a bound of the range is no number that a field can have")
       return nil
     }
     guard !exact.isEmpty else {
@@ -174,11 +175,11 @@ struct ContractCompiler {
 
   private mutating func check(_ length: LengthRange, _ type: FieldRule.ValueType, _ path: String) -> Bool {
     guard [.string, .bytes, .array, .object].contains(type) else {
-      problem(path, "a length goes with the types string, bytes, array and object; for numbers there is range")
+      problem(path, "a length requires the type string, bytes, array or object; use a range for numbers")
       return false
     }
     guard length.min != nil || length.max != nil else {
-      problem(path, "the length has no ends")
+      problem(path, "the length has no bounds")
       return false
     }
     guard length.min ?? 0 >= 0, length.max ?? 0 >= 0, length.min ?? 0 <= length.max ?? .max else {
@@ -190,7 +191,7 @@ struct ContractCompiler {
 
   private mutating func check(_ pattern: String, _ type: FieldRule.ValueType, _ path: String) -> Pattern? {
     guard type == .string else {
-      problem(path, "a pattern goes with the type string")
+      problem(path, "a pattern requires the type string")
       return nil
     }
     do {
@@ -202,39 +203,40 @@ struct ContractCompiler {
       }
       return hasTooManyPositions ? nil : compiled
     } catch {
-      problem(path, "the pattern \(FieldValue.string(pattern)) is not understood: \(error.message)")
+      problem(path, "the pattern \(FieldValue.string(pattern)) is invalid: \(error.message)")
       return nil
     }
   }
 
-  /// Allowed values and the default, held against the other clauses.
+  /// Checks the allowed values and the default against the other clauses.
   private mutating func checkValues(of rule: FieldRule, _ field: CompiledField, isElement: Bool) {
     var earlier: Set<ValueKey> = []
     for value in (rule.allowedValues ?? []).prefix(Contract.maximumAllowedValues) {
       if let reason = Self.reasonAgainst(value, nestedAllowed: false) {
         problem(field.path, "the allowed value \(value) \(reason)")
       } else if let rule = field.firstViolated(by: value) {
-        problem(field.path, "the allowed value \(value) is against \(rule)")
+        problem(field.path, "the allowed value \(value) violates \(rule)")
       } else if !earlier.insert(ValueKey(value)).inserted {
-        problem(field.path, "the allowed value \(value) is there twice")
+        problem(field.path, "the allowed value \(value) appears twice")
       }
     }
     guard let value = rule.defaultValue else { return }
     if !rule.isMandatory {
-      problem(field.path, "a default is for a mandatory field; leave it out or make the field mandatory")
+      problem(field.path, "only a mandatory field can have a default; remove the default, or make the field mandatory")
     }
-    if isElement { problem(field.path, "the values of an array have no default; they are there or not") }
+    if isElement { problem(field.path, "the values of an array can't have a default; remove the default") }
     if let reason = Self.reasonAgainst(value, nestedAllowed: true) {
       problem(field.path, "the default \(value) \(reason)")
     } else if let rule = field.firstViolated(by: value) {
-      problem(field.path, "the default \(value) is against \(rule)")
+      problem(field.path, "the default \(value) violates \(rule)")
     }
   }
 
-  /// Why a value can't stand in a contract: only what JSON says exactly can.
+  /// Returns why a value can't be listed in a contract, or `nil`. Only values that JSON represents exactly can be
+  /// listed.
   private static func reasonAgainst(_ value: FieldValue, nestedAllowed: Bool, depth: Int = 0) -> String? {
     switch value {
-    case .null where depth == 0: return "says that there is none; leave it out"
+    case .null where depth == 0: return "stands for a missing value; remove it"
     case .null, .bool, .int, .uint, .string: return nil
     case .uuid where depth == 0: return nil
     case .float(let number): return number.isFinite ? nil : "is not finite"
@@ -249,14 +251,14 @@ struct ContractCompiler {
     }
   }
 
-  /// The values as violations have them; of many, the first ones.
+  /// Returns the text of the rule in violations. Only the first of many values are listed.
   private static func rule(ofAllowed values: [FieldValue]) -> String {
     let shown = values.prefix(10).map(\.description).joined(separator: ", ")
     return "one of \(shown)" + (values.count > 10 ? " … (\(values.count) values)" : "")
   }
 }
 
-/// A field of a contract while it is put together: rules may name it, or only things inside it.
+/// A field of a contract under construction. Rules may name the field itself, or only fields within it.
 private final class FieldDraft {
   let name: String
   let path: String
@@ -272,7 +274,7 @@ private final class FieldDraft {
     self.isElement = isElement
   }
 
-  /// The field a step further, made if it is new.
+  /// Returns the field one step further, made on demand.
   func inner(_ step: FieldPath.Step) -> FieldDraft {
     switch step {
     case .member(let name):

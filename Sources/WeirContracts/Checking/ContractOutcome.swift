@@ -1,18 +1,18 @@
-// ContractOutcome: what the check of one event against a contract found.
+// ContractOutcome: the result of checking one event against a contract.
 
 public import Weir
 
-/// What the check of an event found. Nothing in it is a reason to discard the event.
+/// The result of checking an event. No result is a reason to discard the event.
 public struct ContractOutcome: Hashable, Sendable {
-  /// A default that stands in for a missing mandatory field.
+  /// The default for a missing mandatory field.
   public struct Default: Hashable, Sendable {
-    /// The field, as the contract names it.
+    /// The field's path in the contract.
     public var field: String
 
-    /// What is filled in.
+    /// The value to fill in.
     public var value: FieldValue
 
-    /// The way to it through the event.
+    /// The steps to the field through the event.
     var path: [Step]
   }
 
@@ -22,26 +22,26 @@ public struct ContractOutcome: Hashable, Sendable {
     case element(Int)
   }
 
-  /// What is against the contract: fields in the order in which the contract declares them, then unknown fields in the
-  /// order of the event. At most ``CompiledContract/maximumViolations``.
+  /// The violations: first those of declared fields, in the contract's order, then unknown fields, in the event's
+  /// order. At most ``CompiledContract/maximumViolations``.
   public internal(set) var violations: [Violation] = []
 
-  /// How many violations there were beyond those listed.
+  /// The number of violations beyond the listed ones.
   public internal(set) var omittedViolations = 0
 
-  /// The defaults to fill in, in the order in which the contract declares the fields.
+  /// The defaults to fill in, in the contract's order.
   public internal(set) var defaults: [Default] = []
 
-  /// An outcome of nothing found.
+  /// Creates an outcome without violations and defaults.
   public init() {}
 
-  /// Whether the event is as it should be, nothing to fill in.
+  /// Whether the event has no violations, and no defaults to fill in.
   public var isClean: Bool { violations.isEmpty && defaults.isEmpty }
 
-  /// `fields` with the defaults filled in: in place of a null, otherwise at the end of their object. Everything else
-  /// stays as it is.
+  /// Returns `fields` with the defaults filled in: in place of a null, otherwise at the end of the enclosing object.
+  /// Nothing else changes.
   ///
-  /// For the fields that were checked. Costs nothing where there are no defaults.
+  /// `fields` must be the fields that were checked. Costs nothing without defaults.
   public func completed(_ fields: FieldObject) -> FieldObject {
     guard !defaults.isEmpty else { return fields }
     var root = FieldValue.object(fields)
@@ -52,7 +52,7 @@ public struct ContractOutcome: Hashable, Sendable {
 }
 
 extension FieldValue {
-  /// Puts `value` at `path`, with the objects on the way that are missing. A path that does not fit is let alone.
+  /// Puts `value` at `path`, and creates missing objects on the way. Does nothing if the path does not fit.
   fileprivate mutating func fill(_ path: ArraySlice<ContractOutcome.Step>, with value: FieldValue) {
     guard let step = path.first else {
       self = value
@@ -77,7 +77,7 @@ extension FieldValue {
 }
 
 extension FieldObject {
-  /// The last of several members with one name is the one that counts.
+  /// Fills in a member. If several members have the same name, the last one counts.
   fileprivate mutating func fill(
     _ name: String, _ rest: ArraySlice<ContractOutcome.Step>, with value: FieldValue
   ) {

@@ -1,9 +1,9 @@
-// ExactNumber: numbers of different kinds compared by what they are worth, without rounding.
+// ExactNumber: compares numbers of different kinds by value, without rounding.
 
 import Weir
 
-/// A number of a field, comparable with every other: 2^53 + 1 is more than the double 2^53, and the double 2^63 more
-/// than every Int64. Not-a-number is neither less, equal nor more than anything.
+/// A number of a field, comparable with every other number. 2^53 + 1 is greater than the double 2^53, and the double
+/// 2^63 is greater than every Int64. NaN is neither less than, equal to, nor greater than anything.
 enum ExactNumber: Sendable {
   case signed(Int64)
   case unsigned(UInt64)
@@ -23,8 +23,8 @@ enum ExactNumber: Sendable {
     if case .floating(let number) = self { number.isFinite } else { true }
   }
 
-  /// The nearest integer in this direction, the number itself if it is one and not excluded. Doubles far beyond what
-  /// fields hold come as the ends of what is far beyond them too.
+  /// Returns the nearest integer in this direction, or the number itself if it is an integer and not excluded. Doubles
+  /// far beyond the range of fields are clamped to values that are still beyond that range.
   fileprivate func whole(_ direction: FloatingPointRoundingRule, excluding: Bool) -> Int128 {
     let step: Int128 = direction == .up ? 1 : -1
     switch self {
@@ -40,7 +40,7 @@ enum ExactNumber: Sendable {
   static func <= (left: ExactNumber, right: ExactNumber) -> Bool { sign(left, right).map { $0 <= 0 } ?? false }
   static func == (left: ExactNumber, right: ExactNumber) -> Bool { sign(left, right) == 0 }
 
-  /// -1, 0 or 1 as the left number is less, equal or more; nil if one is not-a-number.
+  /// Returns -1, 0 or 1 if the left number is less, equal or greater; `nil` if one of them is NaN.
   private static func sign(_ left: ExactNumber, _ right: ExactNumber) -> Int? {
     switch (left, right) {
     case (.signed(let left), .signed(let right)): order(left, right)
@@ -61,7 +61,8 @@ enum ExactNumber: Sendable {
     left < right ? -1 : left == right ? 0 : 1
   }
 
-  /// An integer beside a double: against the integer below the double, which is exact, then against what is left of it.
+  /// Compares an integer with a double: first with the integer below the double, which is exact, then with the
+  /// remaining fraction.
   private static func order(_ left: some BinaryInteger, _ right: Double) -> Int? {
     if right.isNaN { return nil }
     let below = right.rounded(.down)
@@ -73,7 +74,7 @@ enum ExactNumber: Sendable {
 }
 
 extension NumberRange {
-  /// The same, ready to be held against numbers; nil if a bound is no number.
+  /// The range as exact numbers; `nil` if a bound is no number.
   var exact: ExactRange? {
     var range = ExactRange()
     if let lower {
@@ -90,7 +91,7 @@ extension NumberRange {
   }
 }
 
-/// A range that numbers of every kind are held against.
+/// A range that is compared with numbers of every kind.
 struct ExactRange: Sendable {
   var lower: ExactNumber?
   var upper: ExactNumber?
@@ -103,14 +104,14 @@ struct ExactRange: Sendable {
     return true
   }
 
-  /// Whether the ends are in the wrong order, or the same and one is excluded.
+  /// Whether the bounds are in the wrong order, or are equal and one of them is excluded.
   var isEmpty: Bool {
     guard let lower, let upper else { return false }
     return excludesLower || excludesUpper ? !(lower < upper) : !(lower <= upper)
   }
 
-  /// Whether a field's integers, of Int64 and UInt64, include one that lies in the range: between 0.2 and 0.8 there is
-  /// none, nor above the greatest UInt64. The ends must be finite.
+  /// Whether the range contains an integer that a field can have, of Int64 or UInt64. There is none between 0.2 and
+  /// 0.8, and none above the maximum UInt64. The bounds must be finite.
   var holdsInteger: Bool {
     let least = lower.map { $0.whole(.up, excluding: excludesLower) } ?? .min
     let greatest = upper.map { $0.whole(.down, excluding: excludesUpper) } ?? .max

@@ -1,9 +1,9 @@
-// FieldPath: the text that names a field through objects and arrays, such as `items[].price`.
+// FieldPath: the path of a field through objects and arrays, such as `items[].price`.
 
 import Weir
 
-/// A path to a field: `address.street`, `items[].price`, `tags[]`, `matrix[][]`. A backslash takes the meaning from a
-/// `.`, `[`, `]` or `\` that belongs to a name.
+/// The path of a field: `address.street`, `items[].price`, `tags[]`, `matrix[][]`. A backslash before `.`, `[`, `]` or
+/// `\` makes the character a part of a name.
 package struct FieldPath: Hashable, Sendable {
   package enum Step: Hashable, Sendable {
     case member(String)
@@ -13,12 +13,12 @@ package struct FieldPath: Hashable, Sendable {
 
   package var steps: [Step]
 
-  /// Reads a path, or says what is wrong with it.
+  /// Parses a path. Returns the problem if the path is invalid.
   package static func parse(_ text: String) -> Result<FieldPath, PathProblem> {
     var steps: [Step] = []
     var name = ""
     var hasName = false
-    // A dot wants a name behind it, also where it stands behind [].
+    // A dot must be followed by a name, also after [].
     var isAfterDot = false
     var rest = text.unicodeScalars[...]
     func problem(_ message: String) -> Result<FieldPath, PathProblem> { .failure(PathProblem(message: message)) }
@@ -27,7 +27,7 @@ package struct FieldPath: Hashable, Sendable {
       switch scalar {
       case "\\":
         guard let next = rest.popFirst(), special.contains(next) else {
-          return problem("a backslash in a field's name stands before one of . [ ] \\")
+          return problem("a backslash in a field's name must be followed by one of . [ ] \\")
         }
         name.unicodeScalars.append(next)
         hasName = true
@@ -40,18 +40,18 @@ package struct FieldPath: Hashable, Sendable {
         hasName = false
         isAfterDot = true
       case "[":
-        guard rest.popFirst() == "]" else { return problem("after [ must come ], for each value of the array") }
+        guard rest.popFirst() == "]" else { return problem("[ must be followed by ], for each value of the array") }
         if hasName { steps.append(.member(name)) }
         guard hasName || (steps.last == .element && !isAfterDot) else {
-          return problem("before [] must come the array's name")
+          return problem("the array's name is missing before []")
         }
         name = ""
         hasName = false
         isAfterDot = false
-        if let next = rest.first, next != ".", next != "[" { return problem("after [] must come . or the end") }
+        if let next = rest.first, next != ".", next != "[" { return problem("[] must be followed by . or the end") }
       case "]": return problem("a ] without its [; put a backslash before it if it belongs to the name")
       default:
-        // After `[]` a name may only come behind a dot, which was checked there.
+        // A name after `[]` needs a dot, which was checked there.
         name.unicodeScalars.append(scalar)
         hasName = true
         continue
@@ -62,10 +62,10 @@ package struct FieldPath: Hashable, Sendable {
     return steps.isEmpty ? problem("the field has no name") : .success(FieldPath(steps: steps))
   }
 
-  /// Scalars with a meaning in a path.
+  /// The Unicode scalars that have a meaning in a path.
   private static let special: Set<Unicode.Scalar> = [".", "[", "]", "\\"]
 
-  /// A name as a part of a path.
+  /// Returns a name as a part of a path.
   package static func escaped(_ name: String) -> String {
     guard name.unicodeScalars.contains(where: special.contains) else { return name }
     var text = ""
@@ -76,13 +76,13 @@ package struct FieldPath: Hashable, Sendable {
     return text
   }
 
-  /// The path of a member of the object at `outer`.
+  /// Returns the path of a member of the object at `outer`.
   static func member(_ name: String, of outer: String) -> String {
     outer.isEmpty ? escaped(name) : "\(outer).\(escaped(name))"
   }
 }
 
-/// Why a path is refused.
+/// The reason why a path is invalid.
 package struct PathProblem: Error, Hashable {
   var message: String
 }

@@ -1,27 +1,26 @@
-// Violation: one way in which an event is against its contract.
+// Violation: one rule of a contract that an event violates.
 
 public import Weir
 
-/// One way in which an event is against a contract. Says which event, field and rule, and what was found.
+/// One rule of a contract that an event violates: which event, field and rule, and the value that was found.
 public struct Violation: Hashable, Sendable {
   /// The event's name.
   public var event: String
 
-  /// The field as the contract names it, with those around it (`price.amount`, `items[].sku`); empty if it is about the
-  /// event as a whole.
+  /// The field's path in the contract (`price.amount`, `items[].sku`); empty if the violation is about the whole event.
   public var field: String
 
-  /// The rule, in the words of the contract, such as `mandatory` or `one of "EUR", "USD"`.
+  /// The rule in the contract's terms, such as `mandatory` or `one of "EUR", "USD"`.
   public var rule: String
 
-  /// What was found; nil if the field is missing.
+  /// The value that was found; `nil` if the field is missing.
   public var value: FieldValue?
 
-  /// The contract or the event's declaration marks the field as sensitive, or one around or inside it: ``value`` must
-  /// not leave the process as it is. See ``redacted()``.
+  /// Whether the contract or the event's declaration marks the field, an enclosing field or a field within it as
+  /// sensitive. If so, ``value`` must not leave the process unredacted: see ``redacted()``.
   public var isSensitive: Bool
 
-  /// A violation.
+  /// Creates a violation.
   public init(event: String, field: String, rule: String, value: FieldValue?, isSensitive: Bool = false) {
     self.event = event
     self.field = field
@@ -30,7 +29,7 @@ public struct Violation: Hashable, Sendable {
     self.isSensitive = isSensitive
   }
 
-  /// The same with ``FieldValue/redacted`` in the place of a sensitive value.
+  /// Returns the same violation, with a sensitive value replaced by `FieldValue.redacted`.
   public func redacted() -> Violation {
     guard isSensitive, value != nil else { return self }
     var copy = self

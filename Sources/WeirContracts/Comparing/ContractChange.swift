@@ -1,80 +1,80 @@
-// ContractChange: one difference between two contracts, and whether it breaks something.
+// ContractChange: one difference between two contracts, and whether the difference is breaking.
 
 import Weir
 
-/// One difference between two contracts, an old one and a new one.
+/// One difference between an old contract and a new one.
 ///
-/// It breaks if an event that the old contract takes without a violation may be against the new one, or if a field that
-/// was sensitive is not any more.
+/// A change is breaking in two cases: an event without violations of the old contract may violate the new one, or a
+/// sensitive field is no longer sensitive.
 public struct ContractChange: Hashable, Sendable {
-  /// What differs.
+  /// The kind of difference.
   public enum What: String, CaseIterable, Codable, Hashable, Sendable {
     /// The contract has another name.
     case contractRenamed = "contract_renamed"
     /// The contract has another version.
     case versionChanged = "version_changed"
-    /// Events that the contract does not name are flagged now, or are not any more.
+    /// Events that the contract does not name are now flagged, or are no longer flagged.
     case unknownEventsChanged = "unknown_events_changed"
     /// An event that the old contract does not have.
     case eventAdded = "event_added"
     /// An event that the new contract does not have.
     case eventRemoved = "event_removed"
-    /// Another ``EventKind``.
+    /// An event has another `EventKind`.
     case eventKindChanged = "event_kind_changed"
-    /// Fields that the contract does not name are as they should be now.
+    /// Fields that the contract does not name are now allowed.
     case eventOpened = "event_opened"
-    /// Fields that the contract does not name are flagged now.
+    /// Fields that the contract does not name are now flagged.
     case eventClosed = "event_closed"
     /// A field that the old contract does not have.
     case fieldAdded = "field_added"
     /// A field that the new contract does not have.
     case fieldRemoved = "field_removed"
-    /// A field may be missing now.
+    /// A field may now be missing.
     case fieldMadeOptional = "field_made_optional"
-    /// A field must not be missing any more.
+    /// A field must no longer be missing.
     case fieldMadeMandatory = "field_made_mandatory"
-    /// Another ``FieldRule/ValueType``.
+    /// A field has another ``FieldRule/ValueType``.
     case typeChanged = "type_changed"
-    /// Values are allowed now that were not.
+    /// Further values are allowed.
     case valuesAdded = "values_added"
-    /// Values are not allowed any more.
+    /// Some values are no longer allowed.
     case valuesRemoved = "values_removed"
-    /// Another range of numbers.
+    /// A field has another range of numbers.
     case rangeChanged = "range_changed"
-    /// Numbers must be finite now, or need not any more.
+    /// Numbers must now be finite, or need no longer be finite.
     case finiteChanged = "finite_changed"
-    /// Another range of lengths.
+    /// A field has another range of lengths.
     case lengthChanged = "length_changed"
-    /// Another regular expression.
+    /// A field has another regular expression.
     case patternChanged = "pattern_changed"
-    /// Another default, or one where there was none, or none any more.
+    /// A default was changed, added or removed.
     case defaultChanged = "default_changed"
-    /// Sensitive now.
+    /// A field is now sensitive.
     case markedSensitive = "marked_sensitive"
-    /// Not sensitive any more.
+    /// A field is no longer sensitive.
     case unmarkedSensitive = "unmarked_sensitive"
-    /// Deprecated now, or not any more.
+    /// An event or field is now deprecated, or no longer deprecated.
     case deprecationChanged = "deprecation_changed"
-    /// Other words for people.
+    /// An event or field has another description.
     case descriptionChanged = "description_changed"
 
-    /// What differs, in words: `field made optional`.
+    /// The kind in words: `field made optional`.
     public var words: String { rawValue.replacing("_", with: " ") }
   }
 
-  /// What differs.
+  /// The kind of difference.
   public var what: What
 
-  /// The event's name, or empty if it is about the contract as a whole.
+  /// The event's name; empty if the change is about the whole contract.
   public var event: String
 
   /// The field's path, or empty.
   public var field: String
 
-  /// Whether an event that was right may be flagged for it, or something sensitive is shown.
+  /// Whether an event without violations may now be flagged, or a sensitive value may now be shown.
   public var isBreaking: Bool
 
-  /// What it means, in a sentence.
+  /// The effect, as a phrase.
   public var why: String
 
   init(_ what: What, event: String = "", field: String = "", isBreaking: Bool, _ why: String) {

@@ -1,14 +1,14 @@
-// ContractComparison: what differs between two contracts, and which of it breaks events that were right.
+// ContractComparison: finds the differences between two contracts, and which of them are breaking.
 //
-// A difference counts as breaking unless it is sure that no event which was right is flagged for it: a pattern that
-// only looks stricter may break nothing, but nobody is to rely on that. A test holds random events against random pairs
-// of contracts.
+// A difference counts as breaking unless it certainly flags no event that had no violations. A pattern that only looks
+// stricter may break nothing, but nobody should rely on that. A test checks random events against random pairs of
+// contracts.
 
 import Weir
 
 extension CompiledContract {
-  /// The differences between this contract and a newer one, in the order of their events and fields: those of this one
-  /// first, then what the newer one adds.
+  /// Returns the differences between this contract and a newer one: first those of this contract's events and fields,
+  /// in its order, then what the newer one adds.
   ///
   /// ```swift
   /// let breaking = try old.compiled().changes(to: new.compiled()).filter(\.isBreaking)
@@ -78,12 +78,12 @@ private struct ContractComparison {
     _ wasDeprecated: Bool, _ isDeprecated: Bool, _ before: String, _ after: String, _ field: String
   ) {
     if wasDeprecated != isDeprecated {
-      add(.deprecationChanged, field, isDeprecated ? "it is to go" : "it is to stay after all")
+      add(.deprecationChanged, field, isDeprecated ? "it is deprecated now" : "it is no longer deprecated")
     }
-    if before != after { add(.descriptionChanged, field, "it means the same to the check") }
+    if before != after { add(.descriptionChanged, field, "checks are not affected") }
   }
 
-  /// Nil members are those of an object that may hold whatever it likes.
+  /// `nil` members are those of an object that may have any fields.
   private mutating func compare(
     _ old: CompiledMembers?, _ new: CompiledMembers?, wasSensitive: Bool, isSensitive: Bool
   ) {
@@ -98,19 +98,19 @@ private struct ContractComparison {
       added(field, wasFree: old?.isOpen ?? true)
     }
     if old == nil, let new, !new.isOpen, let first = new.fields.first {
-      // Each of its fields is a change already; that the others are flagged now is one more.
+      // Each of its fields is reported as a change. That other fields are now flagged is a further change.
       let object = String(first.path.dropLast(FieldPath.escaped(first.name).count + 1))
       add(.typeChanged, object, breaking: true, "it could have any fields, and those it does not name are flagged now")
     }
   }
 
-  /// `wasFree`: the field could be there before, and hold anything. `isBound`: what is around it could hold anything
-  /// too, and must be an object or array now.
+  /// `wasFree`: the field was allowed before, with any value. `isBound`: the enclosing value could also be anything,
+  /// and must now be an object or array.
   private mutating func added(_ field: CompiledField, wasFree: Bool, isBound: Bool = false) {
     guard let rule = field.rule else {
       let isBound = isBound || wasFree
       for inner in field.members?.fields ?? [] { added(inner, wasFree: wasFree, isBound: isBound) }
-      // No default can be filled in where there is no array to fill it into.
+      // A default can't be filled in if there is no array to contain it.
       if let element = field.element { added(element, wasFree: wasFree, isBound: isBound || field.failsWhenMissing) }
       return
     }
@@ -154,7 +154,7 @@ private struct ContractComparison {
     if was != now, old.rule?.isSensitive == true || new.rule?.isSensitive == true {
       add(
         now ? .markedSensitive : .unmarkedSensitive, new.path, breaking: was,
-        now ? "it is redacted now" : "it is not redacted any more")
+        now ? "it is redacted now" : "it is no longer redacted")
     }
     words(
       old.rule?.isDeprecated == true, new.rule?.isDeprecated == true, old.rule?.description ?? "",
@@ -172,10 +172,10 @@ private struct ContractComparison {
 
   private mutating func compareMandatory(_ old: CompiledField, _ new: CompiledField) {
     let isBroken = !old.failsWhenMissing && new.failsWhenMissing
-    // Of a field without a rule of its own, those inside it tell; but of an array that has to be there now, a field of
-    // its elements that has a default does not.
+    // Fields within a field without a rule are reported themselves. An array that must now be present is the
+    // exception, because a field of its elements with a default is not reported.
     guard old.rule != nil || new.rule != nil || isBroken && new.element != nil else { return }
-    // That a default is gone is told of as such.
+    // A removed default is reported separately.
     guard old.isMandatory != new.isMandatory || isBroken && old.defaultValue == nil else { return }
     let why =
       isBroken
@@ -187,7 +187,7 @@ private struct ContractComparison {
     add(new.isMandatory ? .fieldMadeMandatory : .fieldMadeOptional, new.path, breaking: isBroken, why)
   }
 
-  /// Whether what the clauses say can be compared: the type is the same or takes more.
+  /// Compares the types. Returns whether the clauses can be compared: the type is the same, or accepts more values.
   private mutating func compareTypes(_ old: CompiledField, _ new: CompiledField) -> Bool {
     guard old.type != new.type else { return true }
     let isWider = new.type == .any || old.type == .integer && new.type == .number
@@ -196,12 +196,12 @@ private struct ContractComparison {
   }
 
   private mutating func compareDefaults(_ old: CompiledField, _ new: CompiledField) {
-    // A field that is made mandatory with a default has told of it.
+    // A field that became mandatory with a default is already reported with that default.
     guard old.isMandatory == new.isMandatory || new.defaultValue == nil else { return }
     switch (old.defaultValue, new.defaultValue) {
     case (nil, nil): break
     case (let value?, nil):
-      add(.defaultChanged, new.path, breaking: new.isMandatory, "\(value) is not filled in any more")
+      add(.defaultChanged, new.path, breaking: new.isMandatory, "\(value) is no longer filled in")
     case (nil, let value?): add(.defaultChanged, new.path, "where it is missing, \(value) is filled in now")
     case (let before?, let after?):
       if !before.isSame(as: after) { add(.defaultChanged, new.path, "it was \(before) and is \(after)") }
@@ -213,7 +213,7 @@ private struct ContractComparison {
 extension ContractComparison {
   private mutating func compareChecks(_ old: CompiledField, _ new: CompiledField) {
     let (before, after) = (old.rule?.allowedValues, new.rule?.allowedValues)
-    // Where the values were listed, what is new is held against each of them, and nothing is guessed.
+    // If the old values were listed, the new check is tried on each of them, so the result is certain.
     func breaks(_ isStricter: Bool, _ check: (CompiledCheck) -> Bool) -> Bool {
       guard isStricter, let before else { return isStricter }
       return new.checks.contains { one in check(one) && before.contains { one.violated(by: $0) != nil } }
@@ -230,7 +230,7 @@ extension ContractComparison {
       let isStricter = !wasFinite && new.rule?.isFinite == true
       add(
         .finiteChanged, new.path, breaking: breaks(isStricter) { if case .finite = $0 { true } else { false } },
-        new.rule?.isFinite == true ? "it must be finite now" : "it may be infinite or not-a-number now")
+        new.rule?.isFinite == true ? "it must be finite now" : "it may be infinite or NaN now")
     }
     if old.rule?.length != new.rule?.length {
       let (one, other) = (old.rule?.length ?? LengthRange(), new.rule?.length ?? LengthRange())
@@ -294,14 +294,14 @@ extension ContractComparison {
 }
 
 extension CompiledField {
-  /// Whether an event without the field has a violation for it, here or inside.
+  /// Whether an event without the field has a violation, of this field or of a field within it.
   fileprivate var failsWhenMissing: Bool {
     guard isMandatory, defaultValue == nil else { return false }
     guard rule == nil, let members else { return true }
     return members.fields.contains(where: \.failsWhenMissing)
   }
 
-  /// Nothing that the field may hold is against its rule, nor that it is missing.
+  /// Whether no value of the field, nor its absence, violates the rule.
   fileprivate var takesAnything: Bool {
     type == .any && checks.isEmpty && members == nil && element == nil && !isMandatory
   }

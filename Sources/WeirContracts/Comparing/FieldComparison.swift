@@ -1,12 +1,12 @@
-// FieldComparison: what differs between the fields of an event in two schemas.
+// FieldComparison: finds the differences between the fields of an event in two schemas.
 
 import Weir
 
-/// Compares the fields of one event, old and new, and those of the objects in them.
+/// Compares the old and new fields of one event, and of the objects within them.
 struct FieldComparison {
   private(set) var found: [SchemaChange] = []
   private let event: String
-  /// One side is what was seen, not what was declared.
+  /// Whether the fields of one side are inferred instead of declared.
   private let isInferred: Bool
 
   init(event: String, isInferred: Bool) {
@@ -18,7 +18,7 @@ struct FieldComparison {
     compare(old, new, Place())
   }
 
-  /// Where the fields are: within which object, and whether this is hidden as a whole.
+  /// The place of the fields: the enclosing object, and whether it is redacted as a whole.
   private struct Place {
     var path = ""
     var wasSensitive = false
@@ -43,7 +43,8 @@ struct FieldComparison {
     }
   }
 
-  /// The field's own name first, as readers have it; a former name only where the old fields have none of its new one.
+  /// Returns the index of the field's new form. As in readers, the field's own name comes first. A former name counts
+  /// only if no old field has the new name.
   private static func index(of field: Field, in new: [Field], notIn old: [Field]) -> Int? {
     if let index = new.firstIndex(where: { $0.name == field.name }) { return index }
     return new.firstIndex { candidate in
@@ -64,13 +65,13 @@ struct FieldComparison {
     if !place.isNested, let heir = new.first(where: { $0.formerNames.contains(field.name) }) {
       report(
         .fieldRemoved, field, place, breaks: [.oldReaders],
-        "is not written any more, and \(heir.name) has its name as a former one: old readers take that one for it")
+        "is no longer written, and \(heir.name) has its name as a former name: old readers read \(heir.name) instead")
     } else if field.kind.takesNothing {
-      report(.fieldRemoved, field, place, "is not written any more: old readers find nothing there")
+      report(.fieldRemoved, field, place, "is no longer written: old readers find it missing")
     } else {
       report(
         .fieldRemoved, field, place, breaks: [.oldReaders],
-        "is not written any more: old readers without a default for it can't read new events")
+        "is no longer written: old readers without a default for it can't read new events")
     }
   }
 
@@ -78,9 +79,9 @@ struct FieldComparison {
     if let former = field.formerNames.last(where: { name in old.contains { $0.name == name } }) {
       report(
         .fieldRenamed, field, place, breaks: [.oldReaders],
-        "was \(former), a name that another field has now: old readers take that one for it")
+        "was \(former), which is now another field's name: old readers read that field instead")
     } else if field.kind.takesNothing {
-      report(.fieldAdded, field, place, "is new: new readers find nothing there in old events")
+      report(.fieldAdded, field, place, "is new: new readers find it missing in old events")
     } else {
       report(
         .fieldAdded, field, place, breaks: [.newReaders],
@@ -118,7 +119,7 @@ struct FieldComparison {
     if place.isNested {
       report(
         .fieldRenamed, old, place, breaks: [.newReaders, .oldReaders],
-        "is \(new.name) now: within an object, readers know fields by their names alone")
+        "is \(new.name) now: within an object, readers find fields only by name")
     } else {
       report(.fieldRenamed, old, place, "is \(new.name) now; readers find it by the former name")
     }
@@ -129,30 +130,30 @@ struct FieldComparison {
     case (false, true):
       report(
         .fieldMadeOptional, old, place, breaks: old.kind.takesNothing ? [] : [.oldReaders],
-        "may be missing: old readers without a default for it can't read new events where it is")
+        "may be missing: old readers without a default for it can't read new events in which it is missing")
     case (true, false):
       report(
         .fieldMadeMandatory, old, place, breaks: new.kind.takesNothing ? [] : [.newReaders],
-        "may not be missing: new readers without a default for it can't read old events where it is")
+        "may not be missing: new readers without a default for it can't read old events in which it is missing")
     default: break
     }
   }
 
   private mutating func reportSensitive(_ field: Field, _ place: Place, _ inside: Place) {
     if inside.isSensitive {
-      report(.fieldMarkedSensitive, field, place, "is redacted from here on; in old events it is not marked")
+      report(.fieldMarkedSensitive, field, place, "is redacted from now on; old events are not marked")
     } else {
       report(
         .fieldUnmarkedSensitive, field, place, breaks: [.privacy],
-        "is not marked any more: what was redacted is shown and sent")
+        "is no longer marked: values that were redacted are shown and sent")
     }
   }
 
-  /// Whether readers see no difference. The fields of objects are compared apart.
+  /// Returns whether readers see no difference. The fields of objects are compared separately.
   private func isSame(_ old: FieldKind, _ new: FieldKind) -> Bool {
     if old.text == new.text { return true }
     guard isInferred else { return false }
-    // Of what was seen, neither the width of integers is known, nor the kind where nothing was there.
+    // Inferred kinds don't show the width of integers, nor the kind of values that were always missing.
     switch (old, new) {
     case (.any, _), (_, .any): return true
     case (.array(let old), .array(let new)), (.optional(let old), .optional(let new)): return isSame(old, new)
@@ -163,17 +164,17 @@ struct FieldComparison {
   }
 }
 
-/// Whether a reader that asks for one kind gets what was written as another.
+/// Whether a reader that requests one kind can read a value written as another.
 private enum Reading: Hashable {
   case always
-  /// Where this is so.
+  /// Only if this condition is met.
   case onlyWhere(String)
   case never
 
   init(of written: FieldKind, by reader: FieldKind) {
     switch (written, reader) {
     case (_, .any): self = .always
-    case (.any, _): self = .onlyWhere("what is there is \(reader.text)")
+    case (.any, _): self = .onlyWhere("the value is \(reader.text)")
     case (.optional(let written), .optional(let reader)), (let written, .optional(let reader)):
       self = Reading(of: written, by: reader)
     case (.optional(let written), _):
@@ -195,18 +196,18 @@ private enum Reading: Hashable {
     }
   }
 
-  /// The end of a sentence about readers.
+  /// Returns the end of a sentence about readers.
   func words(of written: FieldKind) -> String {
     switch self {
     case .always: "read \(written.text)"
-    case .onlyWhere(let condition): "read \(written.text) only where \(condition)"
+    case .onlyWhere(let condition): "read \(written.text) only if \(condition)"
     case .never: "can't read \(written.text)"
     }
   }
 }
 
 extension FieldKind {
-  /// Of an optional, what it may hold.
+  /// The kind of an optional's value, or the kind itself.
   fileprivate var value: FieldKind {
     if case .optional(let inner) = self { return inner.value }
     return self
@@ -217,10 +218,10 @@ extension FieldKind {
     return false
   }
 
-  /// A reader that asks for it is content with nothing.
+  /// Whether a reader that requests this kind accepts a missing value.
   fileprivate var takesNothing: Bool { isOptional || self == .any }
 
-  /// The values of an integer; nil for other kinds.
+  /// The values of an integer kind; `nil` for other kinds.
   fileprivate var integerRange: ClosedRange<Int128>? {
     switch self {
     case .int8: Int128(Int8.min)...Int128(Int8.max)

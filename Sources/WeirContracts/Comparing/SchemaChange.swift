@@ -1,13 +1,14 @@
-// SchemaChange: one difference between two schemas, and who can't read what for it.
+// SchemaChange: one difference between two schemas, and who can't read what because of it.
 
 import Weir
 
-/// One difference between two schemas, an old one and a new one.
+/// One difference between an old schema and a new one.
 ///
-/// A program reads by the declarations of its own version: a *new reader* is a program that declares the new schema, an
-/// *old reader* one that declares the old; new and old logs are what they captured.
+/// A program reads events by the declarations of its own version. A *new reader* is a program that declares the new
+/// schema, and an *old reader* is one that declares the old schema. New and old logs are those that these programs
+/// wrote.
 public struct SchemaChange: Hashable, Sendable {
-  /// What differs.
+  /// The kind of difference.
   public enum What: String, CaseIterable, Codable, Hashable, Sendable {
     /// An event that the old schema does not have.
     case eventAdded = "event_added"
@@ -15,13 +16,13 @@ public struct SchemaChange: Hashable, Sendable {
     case eventRetired = "event_retired"
     /// An event has another name.
     case eventRenamed = "event_renamed"
-    /// A name stands for another event than before.
+    /// A name now belongs to a different event.
     case nameReused = "name_reused"
-    /// An event has another wire id, or has one now, or none any more.
+    /// The wire id of an event was changed, added or removed.
     case wireIDChanged = "wire_id_changed"
-    /// A wire id stands for another event than before.
+    /// A wire id now belongs to a different event.
     case wireIDReused = "wire_id_reused"
-    /// Another ``EventKind``.
+    /// An event has another `EventKind`.
     case eventKindChanged = "event_kind_changed"
     /// A field that the old schema does not have.
     case fieldAdded = "field_added"
@@ -29,46 +30,46 @@ public struct SchemaChange: Hashable, Sendable {
     case fieldRemoved = "field_removed"
     /// A field has another name.
     case fieldRenamed = "field_renamed"
-    /// A field may be missing now.
+    /// A field may now be missing.
     case fieldMadeOptional = "field_made_optional"
-    /// A field may not be missing any more.
+    /// A field may no longer be missing.
     case fieldMadeMandatory = "field_made_mandatory"
-    /// A field has another ``FieldKind``.
+    /// A field has another `FieldKind`.
     case fieldKindChanged = "field_kind_changed"
-    /// A field is sensitive now.
+    /// A field is now sensitive.
     case fieldMarkedSensitive = "field_marked_sensitive"
-    /// A field is not sensitive any more.
+    /// A field is no longer sensitive.
     case fieldUnmarkedSensitive = "field_unmarked_sensitive"
   }
 
-  /// Whom a change fails.
+  /// Who is affected by a breaking change.
   public enum Broken: String, CaseIterable, Codable, Comparable, Hashable, Sendable {
-    /// Programs of the new version, when they read what those of the old one captured.
+    /// Programs of the new version, when they read events that the old version captured.
     case newReaders = "new_readers"
-    /// Programs of the old version, when they read what those of the new one captured.
+    /// Programs of the old version, when they read events that the new version captured.
     case oldReaders = "old_readers"
-    /// People: what was redacted is shown and sent from here on.
+    /// People: values that were redacted are now shown and sent.
     case privacy
 
     public static func < (left: Broken, right: Broken) -> Bool { left.rawValue < right.rawValue }
   }
 
-  /// What differs.
+  /// The kind of difference.
   public var what: What
 
-  /// The event's name in the old schema; for an event that it does not have, in the new one.
+  /// The event's name in the old schema, or in the new schema if the old one does not have the event.
   public var event: String
 
-  /// The field, with those around it (`address.street`); empty if it is about the event as a whole.
+  /// The field's path (`address.street`); empty if the change is about the whole event.
   public var field: String
 
-  /// Whom it fails, if only for some values or some events. Empty where all readers read all logs.
+  /// Who is affected, possibly only for some values or some events. Empty if all readers can read all logs.
   public var breaks: Set<Broken>
 
-  /// What it means to readers, in a sentence.
+  /// The effect on readers, as a phrase.
   public var why: String
 
-  /// Somebody can't read something for it, or sees what was hidden.
+  /// Whether some reader can't read something, or a redacted value is now shown.
   public var isBreaking: Bool { !breaks.isEmpty }
 
   init(_ what: What, _ event: String, field: String = "", breaks: Set<Broken> = [], why: String) {
@@ -89,7 +90,7 @@ extension SchemaChange: CustomStringConvertible {
 }
 
 extension SchemaChange.What {
-  /// What differs, in words: `field made optional`.
+  /// The kind in words: `field made optional`.
   public var words: String { rawValue.replacing("_", with: " ") }
 }
 

@@ -1,42 +1,44 @@
-// SchemaComparison: what differs between the events of two schemas. FieldComparison does the same for their fields.
+// SchemaComparison: finds the differences between the events of two schemas. FieldComparison does the same for fields.
 //
-// Which event is which follows StoredEvent.index(in:), by which readers find them, in both directions: whatever a
-// reader of one schema would take an event of the other for is what it is compared with.
+// Events are matched by the rules of StoredEvent.index(in:), by which readers find events, in both directions. An event
+// is compared with the event that a reader of the other schema would read it as.
 
 import Weir
 
 extension Schema {
-  /// What differs from here, the old schema, to another, the new one: event by event in the order of the old, then what
-  /// the new one has besides. Empty if and only if each says of the same events the same.
+  /// Returns the differences between this schema, the old one, and a new one: first those of the old schema's events,
+  /// in its order, then what the new schema adds. The result is empty if and only if both schemas declare the same
+  /// events alike.
   ///
-  /// Of an event with several forms the last of each schema are compared. The earlier ones that only one of the schemas
-  /// has count too, but only for what readers of the other's last form can't read of them.
+  /// If an event has several forms, the last form of each schema is compared. An earlier form that only one of the
+  /// schemas has is compared too, but only for what readers of the other schema's last form can't read.
   ///
-  /// A declaration is what readers ask for: a field that is not optional counts as one that they can't do without,
-  /// though a reader may have a default for it (``StoredEvent/value(_:default:)``). Where the fields are inferred
-  /// (``EventVersion/isInferred``), readers are taken to ask for what was seen, and integers of all kinds for one.
+  /// A declaration stands for what readers request. A field that is not optional counts as required, although a reader
+  /// may have a default for it (`StoredEvent.value(_:default:)`). If the fields are inferred
+  /// (``EventVersion/isInferred``), readers are assumed to request the fields that were seen, and all kinds of integers
+  /// count as the same.
   ///
-  /// An event that is not in a log may still be in the program: take logs in which every event occurs, or the
+  /// An event that is not in a log may still be in the program. Compare logs in which every event occurs, or the
   /// declarations (``init(of:)-([EventType])``).
   public func changes(to new: Schema) -> [SchemaChange] {
     SchemaComparison(old: self, new: new).changes()
   }
 }
 
-/// The forms of one event in one schema, in the order in which they came.
+/// The forms of one event in one schema, oldest first.
 private struct EventHistory {
   private(set) var versions: [Schema.EventVersion]
 
   var last: Schema.EventVersion { versions[versions.count - 1] }
   var earlier: ArraySlice<Schema.EventVersion> { versions.dropLast() }
 
-  /// Whether the form is in both schemas: then what it breaks it broke before.
+  /// Returns whether both schemas have the form. If so, it breaks nothing that was not broken before.
   func has(_ version: Schema.EventVersion) -> Bool {
     versions.contains { $0.type == version.type && $0.isInferred == version.isInferred }
   }
 
-  /// The events of a schema: what a reader would take for an earlier form is a later form of the same event. A program
-  /// declares each event just once, so there every form is an event.
+  /// Returns the events of a schema. A form that a reader would read as an earlier form is a later form of the same
+  /// event. A program declares each event once, so each form of a program's schema is an event.
   static func all(of schema: Schema) -> [EventHistory] {
     var events: [EventHistory] = []
     for version in schema.events {
@@ -49,7 +51,7 @@ private struct EventHistory {
     return events
   }
 
-  /// Which of `events` readers take an event of this type for.
+  /// Returns the index in `events` of the event that readers read this type as.
   static func find(_ type: EventType, in events: [EventHistory]) -> Int? {
     type.index(in: events.map(\.last.type))
   }
@@ -89,11 +91,11 @@ private struct SchemaComparison {
     guard !isReused(a, b) else { return }
     if a.name != b.name { reportRenamed(a, b) }
     if a.wireID != b.wireID {
-      let why = a.wireID == nil ? "has the wire id \(text(b)) now" : "has \(text(b)) in place of the wire id \(text(a))"
+      let why = a.wireID == nil ? "has the wire id \(text(b)) now" : "has \(text(b)) instead of the wire id \(text(a))"
       found.append(SchemaChange(.wireIDChanged, a.name, why: "\(why); readers find it by its name"))
     }
     if a.kind != b.kind {
-      let why = "was \(a.kind?.rawValue ?? "of no kind"), is \(b.kind?.rawValue ?? "of no kind"); readers are told so"
+      let why = "was \(a.kind?.rawValue ?? "of no kind"), is \(b.kind?.rawValue ?? "of no kind"); reading is the same"
       found.append(SchemaChange(.eventKindChanged, a.name, why: why))
     }
     report(old.last, new.last, as: a.name)
@@ -101,7 +103,8 @@ private struct SchemaComparison {
     for version in new.earlier where !old.has(version) { report(old.last, version, as: a.name, only: .oldReaders) }
   }
 
-  /// Reports what differs in the fields; of forms that others followed, only what fails those readers.
+  /// Reports the differences of the fields. With `only`, reports only what breaks these readers, for forms that have
+  /// successors.
   private mutating func report(
     _ old: Schema.EventVersion, _ new: Schema.EventVersion, as event: String, only: SchemaChange.Broken? = nil
   ) {
@@ -111,7 +114,7 @@ private struct SchemaComparison {
       if let only {
         guard change.breaks.contains(only) else { continue }
         change.breaks = [only]
-        // The last forms' own difference says it already.
+        // The difference between the last forms already says so.
         if found.contains(where: { $0.isSamePlace(as: change) && $0.breaks.contains(only) }) { continue }
       }
       found.append(change)
@@ -124,14 +127,14 @@ private struct SchemaComparison {
       found.append(
         SchemaChange(
           .eventRenamed, a.name, breaks: [.oldReaders],
-          why: "is \(b.name) now, as is \(back): old readers take every \(b.name) for \(back)"))
+          why: "is \(b.name) now, as is \(back): old readers read every \(b.name) as \(back)"))
     } else {
       let by = a.wireID != nil && a.wireID == b.wireID ? "the wire id \(text(a))" : "the former name"
       found.append(SchemaChange(.eventRenamed, a.name, why: "is \(b.name) now; readers find it by \(by)"))
     }
   }
 
-  /// Reports a wire id that was one event's and is another's: both names are still those of events.
+  /// Reports a wire id that moved from one event to another while both names are still in use.
   private mutating func isReused(_ a: EventType, _ b: EventType) -> Bool {
     guard a.name != b.name, let id = a.wireID, id == b.wireID else { return false }
     guard new.contains(where: { $0.last.type.name == a.name }) || old.contains(where: { $0.last.type.name == b.name })
@@ -139,8 +142,8 @@ private struct SchemaComparison {
     found.append(
       SchemaChange(
         .wireIDReused, a.name, breaks: [.newReaders, .oldReaders],
-        why: "the wire id \(id) is \(b.name)'s now: new readers take old events \(a.name) for \(b.name), and old "
-          + "readers new events \(b.name) for \(a.name)"))
+        why: "the wire id \(id) is now \(b.name)'s: new readers read old events \(a.name) as \(b.name), and old "
+          + "readers read new events \(b.name) as \(a.name)"))
     return true
   }
 
@@ -153,34 +156,34 @@ private struct SchemaComparison {
       found.append(
         SchemaChange(
           .wireIDChanged, a.name, breaks: [.newReaders, .oldReaders],
-          why: "has the wire id \(text(b)) in place of \(text(a)): to readers these are two events of one name"))
+          why: "has the wire id \(text(b)) instead of \(text(a)): readers treat these as two events with one name"))
     } else if let index = come.firstIndex(where: { looksLike(event, $0) }) {
       let b = come.remove(at: index).last.type
       found.append(
         SchemaChange(
           .eventRenamed, a.name, breaks: [.newReaders, .oldReaders],
-          why: "\(b.name) has the same fields, and no former name and no wire id that says it is the same event: if it "
-            + "is, neither readers find the other's; if it is another one, give both a wire id"))
+          why: "\(b.name) has the same fields, but no former name and no wire id that makes it the same event: if it "
+            + "is the same, readers don't find each other's events; if it is a different event, give both a wire id"))
     } else {
       found.append(
-        SchemaChange(.eventRetired, a.name, why: "is not there any more: new readers pass over old events of the name"))
+        SchemaChange(.eventRetired, a.name, why: "no longer exists: new readers skip old events of this name"))
     }
   }
 
   private mutating func reportCome(_ event: EventHistory) {
     let b = event.last.type
     guard let index = EventHistory.find(b, in: old) else {
-      found.append(SchemaChange(.eventAdded, b.name, why: "is new: old readers pass over it"))
+      found.append(SchemaChange(.eventAdded, b.name, why: "is new: old readers skip it"))
       return
     }
     let taken = old[index].last.type.name
     found.append(
       SchemaChange(
-        .nameReused, b.name, breaks: [.oldReaders], why: "is another event: old readers take it for \(taken)"))
+        .nameReused, b.name, breaks: [.oldReaders], why: "is a different event: old readers read it as \(taken)"))
   }
 
-  /// Whether an event that is gone and one that came are probably one: what they declare is the same but for the name,
-  /// and no wire ids tell them apart. Without a declaration, or without fields, it would be a guess.
+  /// Returns whether a removed event and an added event are probably the same: their declarations differ only in the
+  /// name, and no wire ids tell them apart. Without a declaration or without fields, that would be a guess.
   private func looksLike(_ gone: EventHistory, _ come: EventHistory) -> Bool {
     let (a, b) = (gone.last, come.last)
     guard !a.isInferred, !b.isInferred, !a.type.fields.isEmpty else { return false }
@@ -198,7 +201,7 @@ extension SchemaChange {
 }
 
 extension EventType {
-  /// Which of `types` readers who declare these take an event of this type for.
+  /// Returns the index in `types` of the type that readers read an event of this type as.
   fileprivate func index(in types: [EventType]) -> Int? {
     let event = StoredEvent(
       offset: 0, id: EventID(opening: 0, sequence: 0), time: Timestamp(nanosecondsSince1970: 0), name: name,

@@ -9,11 +9,11 @@ import Weir
 #endif
 
 extension Contract {
-  /// Reads a contract from a JSON file. <doc:Contracts> says what stands in it.
+  /// Reads a contract from a JSON file. <doc:Contracts> describes the format.
   ///
-  /// Throws everything that is wrong with it, each with its line: what ``compiled()`` finds, and beside it keys and
-  /// types that there are not, equal keys, values of the wrong kind, numbers that no field can hold. A file of more
-  /// than 16 MiB, of a million values, or nested more than 64 deep is refused.
+  /// Throws all problems at once, each with its line: the problems that ``compiled()`` finds, unknown keys and types,
+  /// equal keys, values of the wrong kind, and numbers that no field can hold. A file is refused if it is larger than
+  /// 16 MiB, has more than a million values, or nests values more than 64 deep.
   public init(json: Data) throws(ContractError) {
     let node: ContractNode
     do {
@@ -30,7 +30,7 @@ extension Contract {
     let contract = mapping.contract(node)
     var compiler = ContractCompiler()
     _ = compiler.compile(contract)
-    // Where a type was not understood, what the compiler says of the field may follow from that alone.
+    // If a type was unknown, the compiler's problems with the field may follow from that alone.
     let unsound = compiler.problems.filter { !mapping.isUnsure(ofEvent: $0.event, field: $0.field) }.map { problem in
       var problem = problem
       problem.line = mapping.line(ofEvent: problem.event, field: problem.field)
@@ -43,14 +43,14 @@ extension Contract {
     self = contract
   }
 
-  /// The contract as a JSON file, which ``init(json:)`` reads as an equal contract if this one is sound
-  /// (``compiled()``). Floats come back as doubles, and whole numbers as ``FieldValue/int(_:)`` where that holds them.
+  /// Returns the contract as a JSON file. ``init(json:)`` reads the file as an equal contract if this contract is valid
+  /// (``compiled()``). Floats become doubles, and whole numbers become `FieldValue.int(_:)` if they fit.
   public func json() -> Data {
     Data((ContractWriting.node(self).json() + "\n").utf8)
   }
 }
 
-/// Puts a contract into the tree of a file.
+/// Converts a contract into the tree of a file.
 private enum ContractWriting {
   static func node(_ contract: Contract) -> ContractNode {
     var map = MapWriting()
@@ -98,7 +98,7 @@ private enum ContractWriting {
     return map.node
   }
 
-  /// A value that a contract may list; what it may not is written as text, and refused when it is read.
+  /// Converts a value that a contract may list. Other values become text, which is refused when it is read.
   private static func node(_ value: FieldValue) -> ContractNode {
     switch value {
     case .null: ContractNode(.null)
@@ -115,7 +115,7 @@ private enum ContractWriting {
   }
 }
 
-/// A map of a file while it is put together. What is false is left out.
+/// A map of a file under construction. Keys whose value is false are left out.
 private struct MapWriting {
   private var entries: [ContractNode.Entry] = []
 

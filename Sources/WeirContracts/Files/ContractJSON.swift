@@ -1,11 +1,11 @@
-// ContractJSON: reads JSON (RFC 8259) into the tree that contracts are read from.
+// ContractJSON: parses JSON (RFC 8259) into the tree from which contracts are read.
 //
-// By hand, because Foundation's decoders lose what a contract needs: the order of events and fields, in which
-// violations are listed; all but one of equal keys, which are mistakes; and the lines that messages name.
+// Foundation's decoders lose what a contract needs: the order of events and fields, in which violations are listed;
+// equal keys, which are mistakes; and the lines that messages name.
 
 import Weir
 
-/// Reads one JSON text.
+/// Parses one JSON text.
 struct ContractJSON {
   private let bytes: [UInt8]
   private var at = 0
@@ -14,7 +14,7 @@ struct ContractJSON {
 
   private init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  /// The tree of the text, or why there is none.
+  /// Returns the tree of the text, or throws the syntax error.
   static func read(_ bytes: [UInt8]) throws(ContractSyntaxError) -> ContractNode {
     guard bytes.count <= ContractNode.maximumBytes else {
       throw ContractSyntaxError(line: 1, message: "the file is larger than \(ContractNode.maximumBytes >> 20) MiB")
@@ -23,11 +23,11 @@ struct ContractJSON {
       throw ContractSyntaxError(line: 1, message: "the file is not UTF-8")
     }
     var reader = ContractJSON(bytes)
-    // Some editors put a byte order mark first; it says nothing that UTF-8 does not.
+    // Some editors write a byte order mark first, which has no meaning in UTF-8.
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { reader.at = 3 }
     let node = try reader.value(depth: 0)
     reader.skipSpace()
-    guard reader.at == bytes.count else { throw reader.problem("there is more after the end of the contract") }
+    guard reader.at == bytes.count else { throw reader.problem("unexpected text after the end of the contract") }
     return node
   }
 
@@ -72,15 +72,15 @@ struct ContractJSON {
       skipSpace()
       let line = line
       guard at < bytes.count, bytes[at] == UInt8(ascii: "\"") else {
-        throw problem("a key in quotation marks is wanted")
+        throw problem("expected a key in quotation marks")
       }
       let key = try string()
       skipSpace()
-      guard take(UInt8(ascii: ":")) else { throw problem("a : is wanted after the key") }
+      guard take(UInt8(ascii: ":")) else { throw problem("expected : after the key") }
       entries.append(.init(key: key, line: line, value: try value(depth: depth + 1)))
       skipSpace()
     } while take(UInt8(ascii: ","))
-    guard take(UInt8(ascii: "}")) else { throw problem("a , or } is wanted") }
+    guard take(UInt8(ascii: "}")) else { throw problem("expected , or }") }
     return entries
   }
 
@@ -93,7 +93,7 @@ struct ContractJSON {
       values.append(try value(depth: depth + 1))
       skipSpace()
     } while take(UInt8(ascii: ","))
-    guard take(UInt8(ascii: "]")) else { throw problem("a , or ] is wanted") }
+    guard take(UInt8(ascii: "]")) else { throw problem("expected , or ]") }
     return values
   }
 
@@ -102,11 +102,11 @@ struct ContractJSON {
     var isWhole = true
     _ = take(UInt8(ascii: "-"))
     let leading = at
-    guard digits() else { throw problem("a value is wanted") }
+    guard digits() else { throw problem("expected a value") }
     if bytes[leading] == UInt8(ascii: "0"), at - leading > 1 { throw problem("a number begins with 0") }
     if take(UInt8(ascii: ".")) {
       isWhole = false
-      guard digits() else { throw problem("a number ends with its point") }
+      guard digits() else { throw problem("a number ends with a decimal point") }
     }
     if take(UInt8(ascii: "e")) || take(UInt8(ascii: "E")) {
       isWhole = false
@@ -115,7 +115,7 @@ struct ContractJSON {
     }
     let text = text(start..<at)
     guard let value = FieldValue(number: text, isWhole: isWhole) else {
-      throw ContractSyntaxError(line: line, message: "the number \(text.prefix(40)) is more than a field can hold")
+      throw ContractSyntaxError(line: line, message: "the number \(text.prefix(40)) is out of range for a field")
     }
     return value
   }
@@ -148,7 +148,7 @@ struct ContractJSON {
     throw problem("a text has no closing quotation mark")
   }
 
-  /// What follows a backslash.
+  /// Parses the characters after a backslash.
   private mutating func escaped() throws(ContractSyntaxError) -> Unicode.Scalar {
     guard at < bytes.count else { throw problem("it ends too early") }
     let byte = bytes[at]
@@ -169,7 +169,7 @@ struct ContractJSON {
         let scalar = Unicode.Scalar(0x10000 + (unit - 0xD800) << 10 + (low - 0xDC00))
       else { throw halfPair }
       return scalar
-    default: throw problem("a backslash stands before something that it can't; write \\\\ for a backslash itself")
+    default: throw problem("an invalid character follows a backslash; write \\\\ for a backslash itself")
     }
   }
 
@@ -179,7 +179,7 @@ struct ContractJSON {
     var value: UInt32 = 0
     for _ in 0..<4 {
       guard at < bytes.count, bytes[at] < 0x80, let digit = Character(Unicode.Scalar(bytes[at])).hexDigitValue else {
-        throw problem("after \\u four hexadecimal digits are wanted")
+        throw problem("expected four hexadecimal digits after \\u")
       }
       value = value << 4 | UInt32(digit)
       at += 1
@@ -189,7 +189,7 @@ struct ContractJSON {
 
   private mutating func word(_ word: StaticString) throws(ContractSyntaxError) {
     for index in 0..<word.utf8CodeUnitCount {
-      guard take(word.utf8Start[index]) else { throw problem("a value is wanted") }
+      guard take(word.utf8Start[index]) else { throw problem("expected a value") }
     }
   }
 
@@ -210,15 +210,15 @@ struct ContractJSON {
     }
   }
 
-  /// The file has been checked to be UTF-8, and its parts end at ASCII bytes: nothing here is repaired.
+  /// The file is known to be UTF-8, and the range ends at an ASCII byte, so nothing is repaired here.
   private func text(_ range: Range<Int>) -> String {
     String(decoding: bytes[range], as: UTF8.self)
   }
 }
 
 extension FieldValue {
-  /// A number as it is written: a whole one as the integer that holds it, any other as a double. Nil for one that
-  /// neither holds: beyond their range, or so small that it would become 0.
+  /// Creates a number from its text: a whole number as an integer if it fits, any other as a double. Returns `nil` for
+  /// a number that is out of range, or so small that it would become 0.
   package init?(number text: String, isWhole: Bool) {
     if isWhole {
       if let value = Int64(text) {

@@ -1,5 +1,5 @@
-// ContractMapping: reads a contract from the tree of a file, strictly: whatever is not understood is a problem with a
-// line, never passed over.
+// ContractMapping: reads a contract from the tree of a file. Strict: everything unknown is a problem with a line, and
+// is never ignored.
 
 import Weir
 
@@ -9,7 +9,7 @@ import Weir
   import Foundation
 #endif
 
-/// Reads a contract from a tree, and notes what is wrong on the way.
+/// Reads a contract from a tree, and collects the problems.
 struct ContractMapping {
   private(set) var problems: [ContractError.Problem] = []
   private var lines: [[String]: Int] = [:]
@@ -17,12 +17,12 @@ struct ContractMapping {
   private var event = ""
   private var field = ""
 
-  /// The line on which an event or a field begins.
+  /// Returns the line on which an event or a field begins.
   func line(ofEvent event: String, field: String) -> Int? {
     lines[[event, field]] ?? lines[[event, ""]]
   }
 
-  /// Whether the contract's own keys, or the type of the field, were not understood.
+  /// Returns whether the contract's own keys, or the type of the field, had problems.
   func isUnsure(ofEvent event: String, field: String) -> Bool { unsure.contains([event, field]) }
 
   private mutating func problem(_ line: Int, _ message: String) {
@@ -31,7 +31,7 @@ struct ContractMapping {
     problems.append(.init(event: event, field: field, line: line == 0 ? nil : line, message: message))
   }
 
-  /// The contract, without what was not understood.
+  /// Returns the contract, without the parts that had problems.
   mutating func contract(_ node: ContractNode) -> Contract {
     var contract = Contract("", version: "", events: [])
     lines[["", ""]] = node.line
@@ -40,7 +40,7 @@ struct ContractMapping {
     contract.version = text(map, "version") ?? ""
     contract.allowsUnknownEvents = flag(map, "allows_unknown_events")
     guard let events = map["events"] else {
-      problem(node.line, "the key events is missing; under it stand the events by their names")
+      problem(node.line, "the key events is missing; it lists the events by name")
       return contract
     }
     for entry in entries(events, "events", of: "the event") {
@@ -54,7 +54,7 @@ struct ContractMapping {
 
   private mutating func eventRule(_ entry: ContractNode.Entry) -> EventRule {
     var rule = EventRule(entry.key, fields: [])
-    // An event of no fields may stand there with nothing behind it.
+    // The value of an event without fields may be empty.
     if case .null = entry.value.content { return rule }
     guard let map = map(entry.value, "an event", ContractKeys.event) else { return rule }
     if let kind = text(map, "kind") {
@@ -72,7 +72,7 @@ struct ContractMapping {
   }
 
   private mutating func fieldRules(_ node: ContractNode, inside path: String, depth: Int) -> [FieldRule] {
-    // The compiler names what is nested too deep; here it is only not followed.
+    // The compiler reports nesting that is too deep. Here it is only ignored.
     guard depth <= maximumDepth + 1 else { return [] }
     let outer = field
     defer { field = outer }
@@ -131,7 +131,7 @@ struct ContractMapping {
       return nil
     }
     for (one, other) in [("min", "above"), ("max", "below")] where map[one] != nil && map[other] != nil {
-      problem(map[other]?.line ?? 0, "\(one) and \(other) are both there; leave one of them out")
+      problem(map[other]?.line ?? 0, "\(one) and \(other) are both given; remove one of them")
     }
     let lower = bound("min").map { NumberRange.Bound.including($0) } ?? bound("above").map { .excluding($0) }
     let upper = bound("max").map { NumberRange.Bound.including($0) } ?? bound("below").map { .excluding($0) }
@@ -145,7 +145,7 @@ struct ContractMapping {
     return nil
   }
 
-  /// A value that a field may have.
+  /// Returns a value that a field may have.
   private mutating func value(_ node: ContractNode, _ type: FieldRule.ValueType, depth: Int = 0) -> FieldValue {
     guard depth <= maximumDepth + 1 else { return .null }
     switch node.content {
@@ -166,7 +166,7 @@ struct ContractMapping {
 
 /// The keys of maps.
 extension ContractMapping {
-  /// The entries of a map whose keys are names, or a problem.
+  /// Returns the entries of a map whose keys are names, or reports a problem.
   private mutating func entries(_ node: ContractNode, _ key: String, of what: String) -> [ContractNode.Entry] {
     guard case .map(let entries) = node.content else {
       problem(node.line, "\(key) is \(node.kindName); write \(what)s' names as keys")
@@ -175,7 +175,8 @@ extension ContractMapping {
     return entries
   }
 
-  /// The values of a map whose keys are fixed. Others, and equal ones, are problems; of equal ones the first counts.
+  /// Returns the values of a map with fixed keys. Reports unknown and repeated keys. Of repeated keys, the first
+  /// counts.
   private mutating func map(
     _ node: ContractNode, _ what: String, _ keys: [String]
   ) -> [String: ContractNode]? {
@@ -194,7 +195,7 @@ extension ContractMapping {
   private mutating func noteEqualKeys(_ entries: [ContractNode.Entry], _ what: String) {
     var seen: Set<String> = []
     for entry in entries where !seen.insert(entry.key).inserted {
-      problem(entry.line, "\(what) \(quoted(entry.key)) is there twice; make one of them both")
+      problem(entry.line, "\(what) \(quoted(entry.key)) appears twice; merge the two")
     }
   }
 
@@ -224,7 +225,7 @@ enum ContractKeys {
     "default", "sensitive", "deprecated", "description", "fields",
   ]
 
-  /// What other schemas call them.
+  /// The names of these keys in other schema languages.
   static let otherKeys = [
     "name": "contract", "required": "mandatory", "enum": "one_of", "allowed": "one_of", "values": "one_of",
     "minimum": "min", "maximum": "max", "exclusiveMinimum": "above", "exclusiveMaximum": "below", "pattern": "matches",

@@ -1,4 +1,4 @@
-// ContractNode: a contract file as a tree, whichever form it was written in, with the line of everything for messages.
+// ContractNode: a contract file of any format as a tree. Every value has its line, for messages.
 
 package import Weir
 
@@ -11,11 +11,11 @@ package struct ContractNode: Sendable {
     case number(FieldValue)
     case text(String)
     case list([ContractNode])
-    /// In the order of the file, equal keys included.
+    /// The entries in the order of the file, including equal keys.
     case map([Entry])
   }
 
-  /// A key and what it stands for.
+  /// A key and its value.
   package struct Entry: Sendable {
     package var key: String
     package var line: Int
@@ -28,17 +28,17 @@ package struct ContractNode: Sendable {
     }
   }
 
-  /// The largest file that is read.
+  /// The maximum size of a file, in bytes.
   package static let maximumBytes = 16 << 20
 
-  /// How deep values may nest in a file: a few levels more than fields do.
+  /// The maximum nesting depth of values in a file: a few levels more than that of fields.
   package static let maximumFileDepth = 64
 
-  /// How many values a file may hold.
+  /// The maximum number of values in a file.
   package static let maximumNodes = 1_000_000
 
   package var content: Content
-  /// From 1; 0 where there is no file.
+  /// The line, counted from 1; 0 if there is no file.
   package var line: Int
 
   package init(_ content: Content, line: Int = 0) {
@@ -46,7 +46,7 @@ package struct ContractNode: Sendable {
     self.line = line
   }
 
-  /// What it is, as messages say it.
+  /// The kind of the value, for messages.
   var kindName: String {
     switch content {
     case .null: "null"
@@ -59,7 +59,7 @@ package struct ContractNode: Sendable {
   }
 }
 
-/// Why a file is not read at all: its line, and what is wrong there.
+/// A syntax error of a file: its line and its description.
 package struct ContractSyntaxError: Error, Hashable {
   package var line: Int
   package var message: String
@@ -71,7 +71,8 @@ package struct ContractSyntaxError: Error, Hashable {
 }
 
 extension ContractNode {
-  /// The value as JSON, laid out for people: a map that holds no maps on one line, any other with a key a line.
+  /// Returns the value as JSON, formatted for people: a map without inner maps is one line, any other has one line for
+  /// each key.
   func json() -> String {
     var text = ""
     append(to: &text, indentation: 0)

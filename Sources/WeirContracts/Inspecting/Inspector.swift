@@ -1,4 +1,4 @@
-// Inspector: holds a tracker's events against its contract, on a thread of its own that follows the tracker's log.
+// Inspector: checks a tracker's events against a contract, on a thread of its own that follows the tracker's log.
 
 import Logging
 public import Weir
@@ -19,64 +19,71 @@ public import Weir
 /// print(inspector.counts.violating)
 /// ```
 ///
-/// A thread of its own follows the log and checks each event. What is found is counted (``counts``), told to the
-/// observer, and written to a log of its own in the directory `violations`: see ``LoggedViolation``. No event is ever
-/// discarded or changed for a violation.
+/// A thread follows the log and checks each event. Violations are counted (``counts``), passed to the observer, and
+/// written to a separate log in the directory `violations`: see ``LoggedViolation``. A violation never discards or
+/// changes an event.
 ///
-/// The tracker keeps its inspector until it ends, whether you hold a reference or not. The first inspector of a log
-/// begins with the events of this opening; later ones go on where the last one was. How far the inspection has come is
-/// kept in the cursor `weir.inspector`, so an event is inspected at least once, whenever the process dies.
+/// The tracker retains its inspector until the tracker ends, whether you keep a reference or not. The first inspector
+/// of a log starts with the events of this opening. Later inspectors continue where the previous one stopped.
 ///
-/// **The end.** ``Tracker/close()`` waits until everything is inspected, for ``Configuration/closingTime`` at most. What
-/// is left is inspected at the next opening.
+/// **Crash.** The position of the inspection is stored in the cursor `weir.inspector`. Every event is inspected at
+/// least once, whenever the process dies.
 ///
-/// **Threads.** Every call may be made from any thread. A child of a fork has no inspector: there it counts nothing.
+/// **End.** `Tracker.close()` waits until all events are inspected, for at most ``Configuration/closingTime``. The
+/// next opening inspects the remaining events.
+///
+/// **Threads.** Any thread may call any member. A forked child has no inspector, and counts nothing.
 public final class Inspector: Sendable {
   static let cursorName = "weir.inspector"
 
-  /// What an inspection is to do.
+  /// The configuration of an inspection.
   struct Orders: Sendable {
     var contract: CompiledContract
     var observer: (@Sendable (StoredEvent, Violation) -> Void)?
     var configuration: Configuration
   }
 
-  /// What thread and callers tell each other.
+  /// The state that the thread and its callers share.
   struct Shared: Sendable {
-    /// The log, until its tracker frees it. Only used with the lock held.
+    /// The log; `nil` once the tracker frees it. Used only with the lock held.
     nonisolated(unsafe) var log: LogHandle?
     var counts = ViolationCounts()
-    /// Somebody waits until everything below it is inspected.
+    /// Whether the drainer has rung since the thread armed the bell.
+    var isRung = false
+    /// The highest offset that a caller waits for: everything below it must be inspected.
     var wanted: Offset = 0
-    /// Set: the thread is to end when it has inspected everything, or at this time.
+    /// The time at which the thread must end, even if it has not inspected everything; `nil` until the end was
+    /// requested.
     var deadline: MonotonicTime?
     var isFinished = false
-    /// The log of violations, if it is open: whoever waits for the end in vain closes it in the thread's place.
-    var violations: Tracker?
-    /// Nobody waits for the thread any more, and another opening may follow the log: it is to write nothing from now
-    /// on.
+    /// The log of violations, if it is open. A caller that waits in vain for the thread closes the log instead of the
+    /// thread.
+    var violations: SideLog?
+    /// Whether callers have stopped waiting for the thread. Another opening may then follow the log, so the thread must
+    /// write nothing from now on.
     var isGivenUp = false
     var thread: pthread_t?
   }
 
   let shared: Monitor<Shared>
-  /// Asked for the end of what was captured; not kept, for the tracker keeps the inspector.
+  /// The tracker, for finding the end of its log. Weak, because the tracker retains the inspector.
   private let tracker: WeakTracker
   private let process = getpid()
   private let closingTime: Duration
 
-  /// Inspects a tracker's events from now on, those among them that this opening captured before.
+  /// Starts inspecting a tracker's events, including those that this opening has already captured.
   ///
   /// - Parameters:
-  ///   - tracker: The tracker whose events are checked. One inspector a tracker.
-  ///   - contract: What the events should look like.
-  ///   - configuration: How they are checked.
-  ///   - onViolation: Called for each violation, with the event and its true values (``Violation/redacted()``), on the
-  ///     inspecting thread, which waits for it: captures never do. Called at least once for each violation, and again
-  ///     for those that were found in the second before the process was killed. It must not call ``inspect(timeout:)``.
+  ///   - tracker: The tracker whose events are checked. A tracker has at most one inspector.
+  ///   - contract: The contract that events are checked against.
+  ///   - configuration: The options of the inspection.
+  ///   - onViolation: Called for each violation, with the event and its unredacted values (see
+  ///     ``Violation/redacted()``), on the inspecting thread. The thread waits for the closure; captures don't. Called
+  ///     at least once for each violation, and again for violations found in the last second before the process was
+  ///     killed. Must not call ``inspect(timeout:)``.
   ///
-  /// Throws `invalid` if the contract makes no sense, the configuration is out of range, or the tracker has an inspector;
-  /// `closed` in a child of a fork. What goes wrong later is in ``counts`` and goes to the logger.
+  /// Throws `invalid` if the contract is invalid, the configuration is out of range, or the tracker already has an
+  /// inspector. Throws `closed` in a forked child. Later errors are in ``counts``, and are logged.
   public init(
     _ tracker: Tracker, contract: Contract, configuration: Configuration = Configuration(),
     onViolation: (@Sendable (StoredEvent, Violation) -> Void)? = nil
@@ -92,16 +99,16 @@ public final class Inspector: Sendable {
     case true?: break
     case false?:
       throw WeirError(
-        .invalid, "the tracker of \(tracker.directory) has an inspector; one inspector checks all of its events",
+        .invalid, "the tracker of \(tracker.directory) already has an inspector; use that inspector",
         path: tracker.directory)
     case nil:
       throw WeirError(
-        .closed, "a forked process has no use for its parent's tracker; open a log of its own there",
+        .closed, "a forked process can't use its parent's tracker; open another log in the forked process",
         path: tracker.directory)
     }
-    // Opened on this thread, so that the beginning of the very first inspection is on the disk before this returns.
+    // Opened on this thread, so that the start of the first inspection is on disk before this returns.
     let work = InspectorWork(
-      orders, shared, directory: tracker.directory, firstOffset: tracker.recovery.firstOffset)
+      orders, shared, tracker.listen(), directory: tracker.directory, firstOffset: tracker.recovery.firstOffset)
     do throws(WeirError) {
       try startThread("weir-inspect") { work.run() }
     } catch {
@@ -110,23 +117,24 @@ public final class Inspector: Sendable {
     }
   }
 
-  /// What was found so far. Never waits. Behind the captures by milliseconds, by a second at most after a quiet time, by
-  /// more if there are more events than the inspector keeps up with, which is some hundred thousand a second.
+  /// The result of the inspection so far. Never waits. Lags behind the captures by milliseconds. Lags further if there
+  /// are more events than the inspector can check, which is some hundred thousand a second.
   public var counts: ViolationCounts {
     isOfThisProcess ? shared.read { $0.counts } : ViolationCounts()
   }
 
-  /// Waits until everything captured before the call is inspected. Returns what was found so far.
+  /// Waits until everything captured before the call is inspected. Returns the result so far.
   ///
-  /// Throws `timeout`, `closed` (the tracker is, and the inspection ended before it came so far), and what
-  /// ``Tracker/drain(timeout:)`` throws. It must not be called from the observer, whose return it would wait for.
+  /// Throws `timeout`, `closed` (the tracker is closed, and the inspection ended earlier), and what
+  /// `Tracker.drain(timeout:)` throws. Must not be called from the observer, because it would wait for the observer
+  /// to return.
   @discardableResult
   public func inspect(timeout: Duration? = nil) throws(WeirError) -> ViolationCounts {
     let deadline = timeout.map { MonotonicTime.now.after($0) } ?? MonotonicTime(nanoseconds: .max)
     return try inspect(upTo: try endOfLog(timeout), until: deadline)
   }
 
-  /// The offset after what was captured before the call; a closed log has drained all that it could.
+  /// Returns the offset after the events captured before the call. A closed log has drained all events that it could.
   private func endOfLog(_ timeout: Duration?) throws(WeirError) -> Offset {
     guard let tracker = tracker.value else { return counts.offset }
     do throws(WeirError) {
@@ -141,29 +149,29 @@ public final class Inspector: Sendable {
     do throws(ContractError) {
       return try contract.compiled()
     } catch {
-      throw WeirError(.invalid, "the contract \(contract.name) makes no sense: \(error)")
+      throw WeirError(.invalid, "the contract \(contract.name) is invalid: \(error)")
     }
   }
 
   /// Waits until everything below `end` is inspected.
   private func inspect(upTo end: Offset, until deadline: MonotonicTime) throws(WeirError) -> ViolationCounts {
     guard isOfThisProcess else {
-      throw WeirError(.closed, "events are not inspected in a forked process; open a log of its own there")
+      throw WeirError(.closed, "events are not inspected in a forked process; open another log in the forked process")
     }
     shared.change { $0.wanted = max($0.wanted, end) }
     guard shared.wait(until: deadline, for: { $0.counts.offset >= end || $0.isFinished }) else {
-      throw WeirError(.timeout, "the events were not inspected in the time given")
+      throw WeirError(.timeout, "the events were not inspected before the timeout")
     }
     let counts = self.counts
     guard counts.offset >= end else {
       throw counts.error
-        ?? WeirError(.closed, "the inspection has ended; what is left is inspected at the next opening")
+        ?? WeirError(.closed, "the inspection has ended; the next opening inspects the remaining events")
     }
     return counts
   }
 
-  /// Ends the inspection when everything is inspected that is in the log, or when the time for that has passed: what is
-  /// left is inspected at the next opening. To be called once nothing more comes.
+  /// Ends the inspection when everything in the log is inspected, or when its time has passed. The next opening
+  /// inspects the remaining events. Must be called after the last event.
   private func finish() {
     guard isOfThisProcess else { return }
     let deadline = MonotonicTime.now.after(closingTime)
@@ -171,14 +179,15 @@ public final class Inspector: Sendable {
       if state.deadline == nil { state.deadline = deadline }
       return state.thread.map { pthread_equal($0, pthread_self()) != 0 } ?? false
     }
-    // An observer may close the tracker. Its thread ends after it has returned, and can't be waited for on itself.
+    // The observer may close the tracker. Its thread ends after the observer returns, so the thread can't wait for
+    // itself.
     if isOwnThread { return }
-    // What the thread does after the deadline takes a moment; an observer that does not return is not waited for.
+    // The thread's work after the deadline takes a moment. An observer that does not return is not waited for.
     guard !shared.wait(until: deadline.after(.seconds(1)), for: { $0.isFinished }) else { return }
     giveUp()
   }
 
-  /// Takes the log of violations from a thread that does not end, so that the next opening has it.
+  /// Closes the log of violations in place of a thread that does not end, so that the next opening can open it.
   private func giveUp() {
     let violations = shared.change { state in
       state.isGivenUp = true
@@ -192,7 +201,8 @@ public final class Inspector: Sendable {
     }
   }
 
-  /// False in a child of a fork, which has no thread, and where the lock may be held by nobody.
+  /// Whether this is the process that made the inspector. A forked child has no thread, and the lock may never be
+  /// released there.
   private var isOfThisProcess: Bool { getpid() == process }
 }
 

@@ -1,29 +1,29 @@
-// InspectorConfiguration: how an inspector checks events.
+// InspectorConfiguration: the options of an inspection.
 
 public import Logging
 import Weir
 
 extension Inspector {
-  /// How events are checked against a contract.
+  /// The options of an inspection.
   public struct Configuration: Sendable {
-    /// The least ``logBytes``: 8 MiB.
+    /// The minimum of ``logBytes``: 8 MiB.
     public static let leastLogBytes = 8 << 20
 
-    /// What the log of violations may take on the disk: the oldest make room. Default 64 MiB; at least
+    /// The maximum size of the log of violations, in bytes. The oldest violations are removed. Default 64 MiB; at least
     /// ``leastLogBytes``.
     ///
-    /// The log of violations is made at the first violation, in `violations`. Its bytes are not among those of
-    /// ``Tracker/Configuration/byteLimit``.
+    /// The log of violations is created at the first violation, in the directory `violations`. Its size does not count
+    /// towards `Tracker.Configuration.byteLimit`.
     public var logBytes = 64 << 20
 
-    /// How long ``Tracker/close()`` waits for the inspection of what is in the log: at most that and a second more.
-    /// What is not inspected by then is inspected at the next opening. Default 5 s.
+    /// The time for which `Tracker.close()` waits for the inspection; it may wait a second longer. The next opening
+    /// inspects the remaining events. Default 5 s.
     public var closingTime = Duration.seconds(5)
 
-    /// Where trouble with the inspection is reported, each kind once; `nil` reports nothing.
+    /// The logger for errors of the inspection. Each kind of error is logged once. `nil` logs nothing.
     public var logger: Logger? = Logger(label: "weir.inspection")
 
-    /// The defaults, which suit most programs.
+    /// Creates a configuration with the default values.
     public init() {}
 
     func checked() throws(WeirError) -> Configuration {

@@ -1,4 +1,4 @@
-// InspectorWork: what the inspector's thread does.
+// InspectorWork: the work of the inspector's thread.
 
 import Logging
 import Weir
@@ -9,22 +9,25 @@ import Weir
   import Musl
 #endif
 
-/// The state and loop of an inspector's thread.
+/// The state and the loop of an inspector's thread.
 ///
-/// Sendable in truth though the compiler can't see it: it is made by the thread that opens the tracker, and belongs to
-/// the inspector's from then on.
+/// Sendable, although the compiler can't see it: the thread that opens the tracker makes it, and only the inspector's
+/// thread uses it afterwards.
 final class InspectorWork: @unchecked Sendable {
-  /// At most so often is the cursor moved, which waits for the disk: what a kill makes it inspect again. It begins
-  /// short and doubles, so a process that is killed soon after each start comes forward too.
+  /// The minimum interval between moves of the cursor. A move waits for the disk, and a kill repeats the inspection
+  /// since the last move. The interval starts short and doubles, so that a process that is killed soon after each start
+  /// also makes progress.
   private static let leastInterval = Duration.milliseconds(10)
   private static let mostInterval = Duration.seconds(1)
   private static let leastPause = Duration.milliseconds(1)
-  private static let mostPause = Duration.seconds(1)
+  /// The longest that the thread looks from time to time; after that the drainer wakes the thread.
+  private static let mostPause = Duration.milliseconds(50)
   private static let pauseAfterError = Duration.seconds(1)
   private static let lockedPause = Duration.milliseconds(50)
 
   private let orders: Inspector.Orders
   private let shared: Monitor<Inspector.Shared>
+  private let bell: DrainBell
   private let directory: String
   private let log: ViolationLog
   private var cursor: Cursor?
@@ -36,18 +39,22 @@ final class InspectorWork: @unchecked Sendable {
   private var hasReachedEnd = false
   private var reported: Set<String> = []
 
-  init(_ orders: Inspector.Orders, _ shared: Monitor<Inspector.Shared>, directory: String, firstOffset: Offset) {
+  init(
+    _ orders: Inspector.Orders, _ shared: Monitor<Inspector.Shared>, _ bell: DrainBell, directory: String,
+    firstOffset: Offset
+  ) {
     self.orders = orders
     self.shared = shared
+    self.bell = bell
     self.directory = directory
     log = ViolationLog(
       in: directory, byteLimit: orders.configuration.logBytes, contract: orders.contract.contract, shared)
-    // A recovery is on the disk before an opening gives offsets.
+    // A recovery is on disk before an opening assigns offsets.
     position = CursorPosition(offset: firstOffset, last: nil, certain: firstOffset)
     do throws(WeirError) {
       try resume(firstOffset)
     } catch {
-      report(error, "it is not noted how far events are inspected")
+      report(error, "the position of the inspection can't be stored")
     }
     shared.change { state in
       state.counts.from = position.offset
@@ -55,8 +62,7 @@ final class InspectorWork: @unchecked Sendable {
     }
   }
 
-  /// Finds where to begin. Without a cursor that is with this opening: a contract that is new does not tell of events
-  /// from before there was one.
+  /// Finds the place to start. Without a cursor, that is this opening: a new contract does not apply to earlier events.
   private func resume(_ firstOffset: Offset) throws(WeirError) {
     let cursor = try Cursor(Inspector.cursorName, of: directory)
     self.cursor = cursor
@@ -72,7 +78,7 @@ final class InspectorWork: @unchecked Sendable {
     }
   }
 
-  /// Inspects until it is told to end. The body of the thread.
+  /// The body of the thread. Inspects until the end is requested.
   func run() {
     shared.change { $0.thread = pthread_self() }
     var pause = Self.leastPause
@@ -80,6 +86,7 @@ final class InspectorWork: @unchecked Sendable {
       let isEnding = shared.read { $0.deadline != nil }
       let before = position.offset
       let isAtEnd = readToEnd()
+      attempt("violations are not logged at present") { () throws(WeirError) in try log.drain() }
       if isAtEnd, isMoved, !hasReachedEnd {
         hasReachedEnd = true
         moveCursor()
@@ -87,11 +94,8 @@ final class InspectorWork: @unchecked Sendable {
       moveCursorIfDue()
       if isEnding && isAtEnd || isOver { break }
       if position.offset > before { pause = Self.leastPause }
-      let wake = MonotonicTime.now.after(isAtEnd ? pause : Self.pauseAfterError)
-      _ = shared.wait(until: wake) { state in
-        state.deadline != nil || isAtEnd && state.wanted > state.counts.offset
-      }
-      pause = min(pause * 2, Self.mostPause)
+      rest(for: isAtEnd ? pause : Self.pauseAfterError, isAtEnd: isAtEnd)
+      pause *= 2
       if isEnding && !isAtEnd { break }
     }
     moveCursor()
@@ -103,18 +107,37 @@ final class InspectorWork: @unchecked Sendable {
     }
   }
 
-  /// The time to end has passed.
+  /// Waits for more to do: for `pause`, or, at the log's end after a while, until the drainer brings events.
+  private func rest(for pause: Duration, isAtEnd: Bool) {
+    let isLong = isAtEnd && pause > Self.mostPause
+    guard isLong else { return wait(until: MonotonicTime.now.after(pause), isAtEnd: isAtEnd) }
+    shared.change(wakes: false) { $0.isRung = false }
+    bell.arm(shared) { [shared] in shared.change { $0.isRung = true } }
+    defer { _ = bell.disarm(shared) }
+    // Read after arming: events that came before the bell was armed rang for nobody.
+    let end = shared.read { $0.log?.counters().nextOffset }
+    guard end ?? 0 <= shared.read({ $0.counts.offset }) else { return }
+    wait(until: isMoved ? nextMove : MonotonicTime(nanoseconds: .max), isAtEnd: true)
+  }
+
+  private func wait(until time: MonotonicTime, isAtEnd: Bool) {
+    _ = shared.wait(until: time) { state in
+      state.deadline != nil || isAtEnd && (state.isRung || state.wanted > state.counts.offset)
+    }
+  }
+
+  /// Whether the time to end has passed.
   private var isOver: Bool {
     guard let deadline = shared.read({ $0.deadline }) else { return false }
     return deadline <= MonotonicTime.now
   }
 
-  /// Nobody waits for this thread any more: another opening may have the cursor.
+  /// Whether callers have stopped waiting for this thread. Another opening may then use the cursor.
   private var isGivenUp: Bool { shared.read { $0.isGivenUp } }
 
-  /// Inspects what is in the log. False if it can't be read, or if the time to end has passed.
+  /// Inspects the events in the log. Returns `false` if the log can't be read, or the time to end has passed.
   private func readToEnd() -> Bool {
-    // Asked first: what is below it is in the files by now, if it is anywhere.
+    // Read first: all events below this offset are in the files by now, unless they are lost.
     guard let end = shared.read({ $0.log?.counters().nextOffset }) else { return true }
     guard end > shared.read({ $0.counts.offset }) else { return true }
     do throws(WeirError) {
@@ -128,7 +151,7 @@ final class InspectorWork: @unchecked Sendable {
       report(error, "the log can't be inspected at present")
       return false
     }
-    // Offsets that no event has, at the end of the log, are passed over too.
+    // Offsets without events at the end of the log are skipped too.
     shared.change { $0.counts.offset = max($0.counts.offset, end) }
     return true
   }
@@ -141,8 +164,8 @@ final class InspectorWork: @unchecked Sendable {
     return opened
   }
 
-  /// Holds an event against the contract. False if the time to end has passed: an event of which not everything was
-  /// done by then is not passed over, and is the next opening's.
+  /// Checks an event. Returns `false` if the time to end has passed: an event whose handling is incomplete by then is
+  /// not skipped, and the next opening inspects it.
   private func inspect(_ event: StoredEvent) -> Bool {
     let isInspected = !event.name.hasPrefix(EventType.reservedPrefix)
     let outcome = isInspected ? orders.contract.check(event) : ContractOutcome()
@@ -162,8 +185,8 @@ final class InspectorWork: @unchecked Sendable {
     return !(isEnding && isOver)
   }
 
-  /// Writes a violation to the log of violations, or counts that it can't be written. False if the time to end has
-  /// passed before, as it may in the observer, or while an inspection before this one has the log.
+  /// Writes a violation to the log of violations, or counts that it can't be written. Returns `false` if the time to
+  /// end passed first, in the observer or while a previous inspection still had the log open.
   private func write(_ violation: Violation, by event: StoredEvent) -> Bool {
     while !isOver {
       do throws(WeirError) {
@@ -186,18 +209,18 @@ final class InspectorWork: @unchecked Sendable {
     moveCursor()
   }
 
-  /// Notes on the disk how far events are inspected, and before that what was found in them.
+  /// Stores the position of the inspection on disk, after storing the violations found so far.
   private func moveCursor() {
     guard isMoved, !isGivenUp, let cursor else { return }
     attempt("violations may not be on the disk") { () throws(WeirError) in try log.sync() }
     let durable = shared.read { $0.log?.durableOffset } ?? 0
     position.certain = max(position.certain, min(durable, position.offset))
-    // The wait for the disk may have been too long for whoever waits for this thread.
+    // The wait for the disk may have lasted until callers stopped waiting for this thread.
     guard !isGivenUp else { return }
-    isMoved = !attempt("it is not noted how far events are inspected") { () throws(WeirError) in
+    isMoved = !attempt("the position of the inspection can't be stored") { () throws(WeirError) in
       try cursor.move(to: position)
     }
-    // Counted from its end, or a slow disk would have time for nothing else.
+    // Measured from the end of the move: otherwise a slow disk would leave no time for anything else.
     nextMove = MonotonicTime.now.after(interval)
     interval = min(interval * 2, Self.mostInterval)
   }
@@ -213,7 +236,7 @@ final class InspectorWork: @unchecked Sendable {
     }
   }
 
-  /// Keeps an error for the counts, and logs each consequence once: it may happen at every event.
+  /// Stores an error for the counts, and logs each consequence once, because it may occur at every event.
   func report(_ error: WeirError, _ consequence: String) {
     shared.change { $0.counts.error = error }
     guard reported.insert(consequence).inserted else { return }

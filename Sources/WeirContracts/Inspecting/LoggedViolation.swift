@@ -1,8 +1,8 @@
-// LoggedViolation: the one event of the log of violations.
+// LoggedViolation: the event type of the log of violations.
 
 public import Weir
 
-/// A violation as it is in the log of violations, the directory `violations` in that of the tracker's log.
+/// A violation in the log of violations, which is the directory `violations` of the tracker's log.
 ///
 /// ```swift
 /// let reader = try EventReader(directory: "/var/lib/shop/events/violations")
@@ -12,8 +12,8 @@ public import Weir
 /// }
 /// ```
 ///
-/// `weir cat DIR/violations` prints them. A violation may be there twice, with the same ``id``, ``field`` and ``rule``,
-/// if the process was killed: see ``ViolationCounts``.
+/// `weir cat DIR/violations` prints the violations. If the process was killed, a violation may appear twice, with the
+/// same ``id``, ``field`` and ``rule``: see ``ViolationCounts``.
 public struct LoggedViolation: Event, Hashable {
   /// The offset of the event in the tracker's log.
   public var offset: Offset
@@ -21,12 +21,12 @@ public struct LoggedViolation: Event, Hashable {
   public var id: EventID
   /// The event's name.
   public var event: String
-  /// The field, as ``Violation/field`` has it.
+  /// The field: see ``Violation/field``.
   public var field: String
-  /// The rule, as ``Violation/rule`` has it.
+  /// The rule: see ``Violation/rule``.
   public var rule: String
-  /// What was found: redacted if it is sensitive, as text if it is longer than a kilobyte, null if the field is
-  /// missing.
+  /// The value that was found: redacted if it is sensitive, as text if it is longer than a kilobyte, null if the field
+  /// is missing.
   public var value: FieldValue
   /// The contract's name.
   public var contract: String
@@ -42,10 +42,10 @@ public struct LoggedViolation: Event, Hashable {
       ])
   ]
 
-  /// The longest text of a field.
+  /// The maximum length of a text, in bytes.
   static let textBytes = 1024
 
-  /// A violation by an event, in the form that the log of violations has: redacted, and cut to a bounded length.
+  /// Creates the logged form of a violation: redacted, and limited in length.
   init(_ violation: Violation, by stored: StoredEvent, of contract: Contract) {
     offset = stored.offset
     id = stored.id
@@ -82,7 +82,7 @@ public struct LoggedViolation: Event, Hashable {
     version = try stored["version"]
   }
 
-  /// Earlier versions wrote it as a UUID.
+  /// Reads the id. Earlier versions wrote the id as a UUID.
   private static func id(_ stored: StoredEvent) throws -> EventID {
     let id: EventID? =
       if case .uuid(let uuid)? = stored.fields["id"] { EventID(uuid) } else { EventID(try stored["id"] as String) }
@@ -92,13 +92,13 @@ public struct LoggedViolation: Event, Hashable {
 }
 
 extension FieldValue {
-  /// Whether the value takes at most so many bytes, looking no further than that.
+  /// Returns whether the value takes at most `bytes`. Looks no further than needed.
   fileprivate func fits(in bytes: Int) -> Bool {
     var room = bytes
     return take(from: &room)
   }
 
-  /// Each value costs something, an empty one too: many of them don't fit either.
+  /// Each value has a minimum cost, also if it is empty, so that a large number of values does not fit either.
   private func take(from room: inout Int) -> Bool {
     room -= 8
     switch self {

@@ -1,25 +1,25 @@
-// ViolationCounts: what the inspector of a tracker has found so far.
+// ViolationCounts: the results of a tracker's inspector.
 
 public import Weir
 
-/// What was found in holding a tracker's events against its contract, since its opening.
+/// The results of checking a tracker's events against a contract, since the tracker's opening.
 ///
-/// An event whose inspection was not noted on the disk when the process died is inspected again by the next opening,
-/// and counted there too: ``from`` says where this one began.
+/// If the process died before the inspection of an event was stored, the next opening inspects and counts the event
+/// again. ``from`` tells where this opening started.
 public struct ViolationCounts: Hashable, Sendable {
-  /// One way of being against the contract.
+  /// One kind of violation: an event, a field and a rule.
   public struct Kind: Hashable, Sendable {
-    /// The event's name; of this and the others, a kilobyte at most.
+    /// The event's name. The texts of a kind are limited to a kilobyte each.
     public var event: String
-    /// The field, as ``Violation/field`` has it.
+    /// The field: see ``Violation/field``.
     public var field: String
-    /// The rule, as ``Violation/rule`` has it.
+    /// The rule: see ``Violation/rule``.
     public var rule: String
 
-    /// The longest text that is kept, as in the log of violations.
+    /// The maximum length of a text, in bytes, as in the log of violations.
     fileprivate static let textBytes = LoggedViolation.textBytes
 
-    /// Violations of this rule by this field of this event.
+    /// Creates a kind of violation.
     public init(event: String, field: String, rule: String) {
       self.event = event
       self.field = field
@@ -27,44 +27,44 @@ public struct ViolationCounts: Hashable, Sendable {
     }
   }
 
-  /// How many kinds are told apart; further ones are in ``others``.
+  /// The maximum number of kinds that are counted separately. Further kinds are counted in ``others``.
   public static let maximumKinds = 1024
 
   /// The first offset that this opening inspected.
   public internal(set) var from: Offset = 0
 
-  /// Everything below it is inspected.
+  /// Everything below this offset is inspected.
   public internal(set) var offset: Offset = 0
 
-  /// Events that were held against the contract.
+  /// Events that were checked against the contract.
   public internal(set) var inspected: UInt64 = 0
 
-  /// Of them, those that are against it.
+  /// Checked events with violations.
   public internal(set) var violating: UInt64 = 0
 
-  /// Of them, those that lack a mandatory field for which the contract has a default.
+  /// Checked events that lack a mandatory field for which the contract has a default.
   public internal(set) var defaulted: UInt64 = 0
 
-  /// Violations: an event may have several.
+  /// Violations. An event may have several.
   public internal(set) var violations: UInt64 = 0
 
-  /// Violations by event, field and rule, of the first ``maximumKinds`` kinds that occurred.
+  /// Violations by event, field and rule, for the first ``maximumKinds`` kinds.
   public internal(set) var kinds: [Kind: UInt64] = [:]
 
   /// Violations of other kinds than those in ``kinds``.
   public internal(set) var others: UInt64 = 0
 
-  /// Events that were removed or damaged before they were inspected, or whose definition is lost.
+  /// Events that were not inspected: they were removed or damaged, or their definition is lost.
   public internal(set) var uninspected: UInt64 = 0
 
-  /// Violations that could not be written to the log of violations; the observer was told of them.
+  /// Violations that could not be written to the log of violations. The observer was told of them.
   public internal(set) var unlogged: UInt64 = 0
 
-  /// What last went wrong with the inspection itself: its cursor, the log of violations, reading. Nil if nothing did.
-  /// Capture goes on regardless.
+  /// The last error of the inspection itself (its cursor, the log of violations, reading), or `nil`. Captures are not
+  /// affected.
   public internal(set) var error: WeirError?
 
-  /// Nothing found yet.
+  /// Creates counts of zero.
   public init() {}
 
   mutating func add(_ outcome: ContractOutcome) {
@@ -75,7 +75,7 @@ public struct ViolationCounts: Hashable, Sendable {
     violations += UInt64(outcome.violations.count + outcome.omittedViolations)
     others += UInt64(outcome.omittedViolations)
     for violation in outcome.violations {
-      // Names of unknown events and fields are made up by the program: they must not take memory for ever.
+      // The program makes up the names of unknown events and fields, so their memory must be limited.
       let kind = Kind(
         event: violation.event.cut(to: Kind.textBytes), field: violation.field.cut(to: Kind.textBytes),
         rule: violation.rule.cut(to: Kind.textBytes))

@@ -1,27 +1,27 @@
-// ViolationLog: the log of violations, a small log of its own in the directory `violations` of the tracker's.
+// ViolationLog: the log of violations, a small separate log in the directory `violations` of the tracker's log.
 
 import Weir
 
-/// Where an inspector writes violations. Belongs to the inspector's thread, but for the closing of a log whose thread
-/// does not end: see `Inspector.finish`.
+/// The log in which an inspector writes violations. Belongs to the inspector's thread. The exception is a log whose
+/// thread does not end, which another thread closes: see `Inspector.finish`.
 ///
-/// The log is opened at the first violation, so a program that keeps to its contract has neither the directory nor the
-/// threads of a second log. What can't be written is counted and reported once; the tracker's own log knows nothing of
-/// it.
+/// The log is opened at the first violation, so a program without violations does not have the directory. Violations that
+/// can't be written are counted, and reported once. The tracker's own log is not affected.
 final class ViolationLog {
   static let directoryName = "violations"
-  /// The largest event: four texts and a value of a kilobyte each, and some.
+  /// The maximum size of an event: four texts and a value of a kilobyte each, and some overhead.
   private static let eventBytes = 16 << 10
 
   private let directory: String
   private let byteLimit: Int
   private let contract: Contract
   private let shared: Monitor<Inspector.Shared>
-  private var tracker: Tracker?
-  /// After an opening that failed: when to try again.
+  private var log: SideLog?
+  /// The time of the next attempt after a failed opening.
   private var nextTry = MonotonicTime(nanoseconds: 0)
   private var error: WeirError?
   private var hasUnsynced = false
+  private var hasUndrained = false
 
   init(in logDirectory: String, byteLimit: Int, contract: Contract, _ shared: Monitor<Inspector.Shared>) {
     directory = logDirectory + "/" + Self.directoryName
@@ -30,36 +30,43 @@ final class ViolationLog {
     self.shared = shared
   }
 
-  /// Writes a violation. If it can't be written, throws why: `locked` if an inspection before this one still has the
-  /// log, which gives it up in its time.
+  /// Writes a violation, or throws. The error is `locked` while a previous inspection still has the log open, which it
+  /// closes in time.
   func write(_ violation: Violation, by stored: StoredEvent) throws(WeirError) {
-    let tracker = try opened()
-    switch tracker.track(LoggedViolation(violation, by: stored, of: contract)) {
-    case .accepted: hasUnsynced = true
+    let note = LoggedViolation(violation, by: stored, of: contract)
+    switch try opened().write({ $0.track(note) }) {
+    case .accepted: (hasUnsynced, hasUndrained) = (true, true)
     case .dropped(let reason):
       let code: WeirError.Code = reason == .storage ? .noSpace : .io
       throw WeirError(code, "the log of violations refused an event: \(reason)", path: directory)
     }
   }
 
-  /// Brings what was written to the disk; throws why if that fails, and then does not try again for it.
+  /// Drains the log, so that readers see the written violations.
+  func drain() throws(WeirError) {
+    guard hasUndrained, let log else { return }
+    hasUndrained = false
+    try log.drain()
+  }
+
+  /// Syncs the written violations to disk. If that fails, throws the error, and does not sync these violations again.
   func sync() throws(WeirError) {
-    guard hasUnsynced, let tracker else { return }
-    hasUnsynced = false
-    try tracker.sync(timeout: .seconds(5))
+    guard hasUnsynced, let log else { return }
+    (hasUnsynced, hasUndrained) = (false, false)
+    try log.sync(timeout: .seconds(5))
   }
 
   func close() throws(WeirError) {
-    tracker = nil
-    let tracker = shared.change { state in
+    log = nil
+    let log = shared.change { state in
       defer { state.violations = nil }
       return state.violations
     }
-    try tracker?.close()
+    try log?.close()
   }
 
-  private func opened() throws(WeirError) -> Tracker {
-    if let tracker { return tracker }
+  private func opened() throws(WeirError) -> SideLog {
+    if let log { return log }
     if let error, MonotonicTime.now < nextTry { throw error }
     do throws(WeirError) {
       var configuration = Tracker.Configuration()
@@ -68,20 +75,17 @@ final class ViolationLog {
       configuration.laneBytes = 64 << 10
       configuration.segmentBytes = 1 << 20
       configuration.maximumEventBytes = Self.eventBytes
-      configuration.drainInterval = .milliseconds(10)
-      configuration.whenFull = .block(upTo: .seconds(1))
       configuration.byteLimit = byteLimit
       configuration.atByteLimit = .dropOldest
-      configuration.logger = nil
-      let opened = try Tracker(directory: directory, configuration: configuration)
+      let opened = try SideLog(directory: directory, configuration: configuration)
       let isWanted = shared.change { state in
         if !state.isGivenUp { state.violations = opened }
         return !state.isGivenUp
       }
       guard isWanted else {
-        throw WeirError(.closed, "the inspection was given up, and its log of violations with it", path: directory)
+        throw WeirError(.closed, "callers stopped waiting for the inspection, so its log is closed", path: directory)
       }
-      tracker = opened
+      log = opened
       error = nil
       return opened
     } catch {

@@ -1,44 +1,44 @@
-// Pattern: a regular expression that is matched in time that grows with the text and no faster.
+// Pattern: a regular expression that is matched in linear time.
 //
-// A contract checks whatever texts events bring, and a pattern such as (a+)+$ takes engines that try and go back time
-// that doubles with each character: 30 of them take minutes. So this one never goes back. It is Glushkov's automaton:
-// each place of the pattern where a character can stand is a position, and it keeps the set of positions that the text
-// so far may have led to, as bits.
+// A contract checks any text that events contain. A backtracking engine takes time for a pattern such as (a+)+$ that
+// doubles with each character: 30 characters take minutes. This implementation never backtracks. It is Glushkov's
+// automaton: each place in the pattern where a character can stand is a position, and a set of bits holds the positions
+// that the text so far may have reached.
 
 import Weir
 
-/// A compiled regular expression. It matches whole texts, Unicode scalar by scalar.
+/// A compiled regular expression. Matches whole texts, by Unicode scalars.
 struct Pattern: Sendable {
-  /// How many characters a pattern may have places for, `{n,m}` written out.
+  /// The maximum number of positions of a pattern, with `{n,m}` expanded.
   static let maximumPositions = 512
 
-  /// Longer texts do not match: with ``maximumPositions`` the bound of what a match can cost.
+  /// Longer texts don't match. Together with ``maximumPositions``, this limits the cost of a match.
   static let maximumTextBytes = 16 << 10
 
-  /// Words of a set of positions.
+  /// The number of words in a set of positions.
   private let words: Int
   private let first: [UInt64]
   private let last: [UInt64]
   private let matchesEmpty: Bool
-  /// For each position, `words` of those that may come next.
+  /// For each position, `words` words with the positions that may follow.
   private let follow: [UInt64]
-  /// For each ASCII character, `words` of the positions that it can stand at.
+  /// For each ASCII character, `words` words with the positions where it can stand.
   private let ascii: [UInt64]
-  /// What can stand somewhere, each set once: a count writes out a hundred positions of one set.
+  /// The character sets, without duplicates: a count may expand to a hundred positions with the same set.
   private let sets: [ScalarSet]
-  /// For each set, `words` of its positions.
+  /// For each character set, `words` words with its positions.
   private let places: [UInt64]
 
-  /// How many positions the pattern has.
+  /// The number of positions.
   let positions: Int
 
-  /// Compiles `pattern`, or says why not.
+  /// Compiles `pattern`, or throws the problem.
   init(_ pattern: String) throws(PatternProblem) {
     let tree = try PatternParser.parse(pattern)
     let count = Self.positions(of: tree)
     guard count <= Self.maximumPositions else {
       throw PatternProblem(
-        message: "it is too long: written out it has \(count) characters, of at most \(Self.maximumPositions)")
+        message: "it is too long: expanded, it has \(count) characters; the limit is \(Self.maximumPositions)")
     }
     var builder = AutomatonBuilder(positions: count)
     let part = builder.add(tree)
@@ -59,7 +59,7 @@ struct Pattern: Sendable {
     self.ascii = ascii
   }
 
-  /// Counted before anything is written out; saturates.
+  /// Counts positions before anything is expanded. Saturates.
   private static func positions(of node: PatternNode) -> Int {
     switch node {
     case .empty: return 0
@@ -72,7 +72,7 @@ struct Pattern: Sendable {
     }
   }
 
-  /// Whether the pattern matches the whole text.
+  /// Returns whether the pattern matches the whole text.
   func matches(_ text: String) -> Bool {
     var text = text
     return text.withUTF8 { utf8 in
@@ -139,8 +139,9 @@ struct Pattern: Sendable {
     }
   }
 
-  /// The reachable positions that `scalar` can stand at. Each set is asked once, and only if the text may have led to
-  /// one of its positions: asked for each position, sets of thousands of characters would hold up a check for seconds.
+  /// Returns the reachable positions where `scalar` can stand. Each character set is tested once, and only if the text
+  /// may have reached one of its positions. Testing sets of thousands of characters for each position would delay a
+  /// check by seconds.
   private func activeInOneWord(_ scalar: UInt32, _ reachable: UInt64) -> UInt64 {
     var active: UInt64 = 0
     for (number, set) in sets.enumerated() where reachable & places[number] != 0 && set.contains(scalar) {
@@ -149,7 +150,7 @@ struct Pattern: Sendable {
     return active
   }
 
-  /// The same in many words.
+  /// Does the same for sets of several words.
   private func activate(
     _ active: UnsafeMutableBufferPointer<UInt64>, _ scalar: UInt32, _ reachable: UnsafeMutableBufferPointer<UInt64>
   ) {
@@ -162,7 +163,8 @@ struct Pattern: Sendable {
     }
   }
 
-  /// The scalar of two to four bytes at `at`, and `at` behind it. The bytes are those of a String, and so are sound.
+  /// Decodes the scalar of two to four bytes at `at`, and moves `at` behind it. The bytes are those of a String, so
+  /// they are valid.
   private static func scalar(_ utf8: UnsafeBufferPointer<UInt8>, _ at: inout Int) -> UInt32 {
     let lead = utf8[at]
     let count = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4
@@ -173,9 +175,9 @@ struct Pattern: Sendable {
   }
 }
 
-/// Numbers the positions of a pattern and notes which may follow which.
+/// Numbers the positions of a pattern, and records which may follow which.
 private struct AutomatonBuilder {
-  /// A part of the pattern: the positions that it can begin and end with, and whether it matches the empty text.
+  /// A part of the pattern: its first and last positions, and whether it matches the empty text.
   struct Part {
     var first: [UInt64]
     var last: [UInt64]
@@ -185,9 +187,9 @@ private struct AutomatonBuilder {
   let words: Int
   var follow: [UInt64]
   private(set) var count = 0
-  /// Each once.
+  /// The character sets, without duplicates.
   private(set) var sets: [ScalarSet] = []
-  /// For each set, `words` of its positions.
+  /// For each character set, `words` words with its positions.
   private(set) var places: [UInt64] = []
 
   init(positions: Int) {
@@ -222,7 +224,8 @@ private struct AutomatonBuilder {
     }
   }
 
-  /// The sets of a pattern have together no more ranges than it has characters, so looking through them is cheap.
+  /// Returns the number of a character set. All sets of a pattern together have at most as many ranges as the pattern
+  /// has characters, so a linear search is cheap.
   private mutating func number(of set: ScalarSet) -> Int {
     if let number = sets.firstIndex(of: set) { return number }
     sets.append(set)
@@ -230,14 +233,14 @@ private struct AutomatonBuilder {
     return sets.count - 1
   }
 
-  /// `{n,m}` written out: the part n times, then so often that it may be missing; the last one in a circle if there is
-  /// no end.
+  /// Adds the expansion of `{n,m}`: n copies of the part, followed by optional copies. Without an upper bound, the last
+  /// copy repeats itself.
   private mutating func add(_ inner: PatternNode, min: Int, max: Int?) -> Part {
     var joined = Part(first: none, last: none, isNullable: true)
     for index in 0..<(max ?? Swift.max(min, 1)) {
       let before = count
       var part = add(inner)
-      // Nothing, any number of times, is nothing; written out, nested repetitions of it would take for ever.
+      // Repetitions of an empty part are empty. Expanding nested repetitions of it would take forever.
       if count == before { return part }
       if max == nil, index + 1 >= min { connect(part.last, to: part.first) }
       if index >= min { part.isNullable = true }

@@ -1,7 +1,7 @@
-// PatternParser: reads a regular expression into a tree.
+// PatternParser: parses a regular expression into a tree.
 //
-// What it takes is the common ground of regular expressions, with one meaning everywhere; what engines read
-// differently, and what can't be matched in linear time, is refused with a word on what to write instead.
+// Accepts the common subset of regular expressions, with the same meaning everywhere. Syntax that engines interpret
+// differently, or that can't be matched in linear time, is refused with a suggestion.
 
 import Weir
 
@@ -14,26 +14,26 @@ indirect enum PatternNode {
   case repetition(PatternNode, min: Int, max: Int?)
 }
 
-/// Why a pattern is refused.
+/// The reason why a pattern is refused.
 struct PatternProblem: Error, Hashable {
   var message: String
 }
 
-/// Reads a pattern, scalar after scalar.
+/// Parses a pattern, scalar by scalar.
 struct PatternParser {
-  /// How long a pattern may be.
+  /// The maximum length of a pattern, in Unicode scalars.
   static let maximumCharacters = 4_096
-  /// How deep groups may nest: each level is a call.
+  /// The maximum nesting depth of groups. Each level is a recursive call.
   static let maximumDepth = 32
-  /// The highest number in `{n,m}`.
+  /// The maximum number in `{n,m}`.
   static let maximumCount = 1_000
 
   private let scalars: [Unicode.Scalar]
   private var at = 0
 
-  /// The tree of `pattern`.
+  /// Returns the tree of `pattern`.
   static func parse(_ pattern: String) throws(PatternProblem) -> PatternNode {
-    guard !pattern.isEmpty else { throw PatternProblem(message: "it is empty; for the empty text write length 0") }
+    guard !pattern.isEmpty else { throw PatternProblem(message: "it is empty; use length 0 for the empty text") }
     guard pattern.unicodeScalars.count <= maximumCharacters else {
       throw PatternProblem(message: "it is longer than \(maximumCharacters) characters")
     }
@@ -66,7 +66,7 @@ struct PatternParser {
 
   private mutating func sequence(depth: Int) throws(PatternProblem) -> PatternNode {
     var parts: [PatternNode] = []
-    // The whole text is matched, so these two say nothing new where they always hold, and could never hold elsewhere.
+    // The whole text is matched, so ^ and $ are redundant at the ends, and could never match elsewhere.
     if depth == 0 { _ = take("^") }
     while let scalar = next, scalar != "|", scalar != ")" {
       if scalar == "$", depth == 0, at + 1 == scalars.count || scalars[at + 1] == "|" {
@@ -82,9 +82,9 @@ struct PatternParser {
   private mutating func quantified(depth: Int) throws(PatternProblem) -> PatternNode {
     let node = try atom(depth: depth)
     guard let (min, max) = try quantifier() else { return node }
-    // A lazy quantifier looks for a shorter match first; whether the whole text matches is the same.
+    // A lazy quantifier prefers a shorter match. Whether the whole text matches does not depend on that.
     _ = take("?")
-    if next == "+" { throw problem("a possessive quantifier; leave the last + out") }
+    if next == "+" { throw problem("a possessive quantifier is not supported; remove the last +") }
     if next == "*" || next == "?" { throw problem("a quantifier after a quantifier; put the first one into (?: )") }
     if next == "{" { throw problem("a quantifier after a quantifier; put the first one into (?: )") }
     return .repetition(node, min: min, max: max)
@@ -95,7 +95,7 @@ struct PatternParser {
     if take("+") { return (1, nil) }
     if take("?") { return (0, 1) }
     guard take("{") else { return nil }
-    guard let min = try count() else { throw problem("after { must come a number; put a backslash before the {") }
+    guard let min = try count() else { throw problem("{ must be followed by a number; put a backslash before the {") }
     var max: Int? = min
     if take(",") { max = try count() }
     guard take("}") else { throw problem("a } is missing: {n}, {n,} or {n,m}") }
@@ -119,7 +119,7 @@ struct PatternParser {
     case "(":
       at += 1
       if take("?"), !take(":") {
-        throw problem("of groups with (? there is only (?: ); looking around, flags and names are not supported")
+        throw problem("(?: ) is the only group that starts with (?; lookaround, flags and names are not supported")
       }
       let node = try choice(depth: depth + 1)
       guard take(")") else { throw problem("a ) is missing") }
@@ -135,15 +135,15 @@ struct PatternParser {
       return .scalar(try escape(inBracket: false))
     case "*", "+", "?", "{": throw problem("nothing before the quantifier \(scalar); put a backslash before it")
     case "}", "]": throw problem("a \(scalar) by itself; put a backslash before it")
-    case "^": throw problem("^ stands at the beginning only; put a backslash before it if it is meant itself")
-    case "$": throw problem("$ stands at the end only; put a backslash before it if it is meant itself")
+    case "^": throw problem("^ is allowed only at the beginning; put a backslash before it to match the character")
+    case "$": throw problem("$ is allowed only at the end; put a backslash before it to match the character")
     default:
       at += 1
       return .scalar(ScalarSet(scalar))
     }
   }
 
-  /// What stands between `[` and `]`.
+  /// Parses the characters between `[` and `]`.
   private mutating func bracket() throws(PatternProblem) -> ScalarSet {
     var parts: [ScalarSet] = []
     let isNegated = take("^")
@@ -179,7 +179,7 @@ struct PatternParser {
     return scalar == "\\" ? try escape(inBracket: true) : ScalarSet(scalar)
   }
 
-  /// What follows a backslash.
+  /// Parses the characters after a backslash.
   private mutating func escape(inBracket: Bool) throws(PatternProblem) -> ScalarSet {
     guard let scalar = next else { throw problem("a backslash at the end; put another one before it") }
     at += 1
@@ -207,7 +207,7 @@ struct PatternParser {
     var value: UInt32 = 0
     for _ in 0..<count {
       guard let digit = next.flatMap({ $0.isASCII ? Character($0).hexDigitValue : nil }) else {
-        throw problem("\(count) hexadecimal digits are wanted")
+        throw problem("expected \(count) hexadecimal digits")
       }
       value = value << 4 | UInt32(digit)
       at += 1
@@ -223,24 +223,24 @@ extension Unicode.Scalar {
 
 /// A set of Unicode scalars.
 struct ScalarSet: Hashable {
-  /// In order, not touching.
+  /// Sorted ranges that neither overlap nor touch.
   private let ranges: [ClosedRange<UInt32>]
 
   init(_ scalar: Unicode.Scalar) { ranges = [scalar.value...scalar.value] }
   private init(_ ranges: [ClosedRange<UInt32>]) { self.ranges = ranges }
 
-  /// ASCII alone: a digit is what `Int` reads.
+  /// ASCII digits only, as `Int` reads them.
   static let digits = ScalarSet([0x30...0x39])
   static let word = ScalarSet([0x30...0x39, 0x41...0x5A, 0x5F...0x5F, 0x61...0x7A])
   static let space = ScalarSet([0x09...0x0D, 0x20...0x20])
   static let anyButNewline = ScalarSet("\n").negated
 
-  /// The scalar, if there is just one.
+  /// The scalar, if the set has exactly one.
   var only: Unicode.Scalar? {
     ranges.count == 1 && ranges[0].count == 1 ? Unicode.Scalar(ranges[0].lowerBound) : nil
   }
 
-  /// By halves: a match asks for each character of the text, and a set may have thousands of ranges.
+  /// Binary search: a match calls this for each character of the text, and a set may have thousands of ranges.
   func contains(_ scalar: UInt32) -> Bool {
     var low = 0
     var high = ranges.count
@@ -253,7 +253,7 @@ struct ScalarSet: Hashable {
 
   init(_ first: Unicode.Scalar, through last: Unicode.Scalar) { ranges = [first.value...last.value] }
 
-  /// All at once: put together one by one, sets of thousands would be sorted thousands of times.
+  /// Merges all sets at once: merging them one by one would sort sets of thousands of ranges thousands of times.
   init(union sets: [ScalarSet]) {
     var joined: [ClosedRange<UInt32>] = []
     for range in sets.flatMap(\.ranges).sorted(by: { $0.lowerBound < $1.lowerBound }) {

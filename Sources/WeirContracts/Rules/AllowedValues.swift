@@ -1,12 +1,11 @@
-// AllowedValues: the values that a contract allows a field, looked up as fast in ten thousand as in ten.
+// AllowedValues: the values that a contract allows for a field. Look-up is as fast for ten thousand values as for ten.
 
 import Weir
 
-/// What makes a value the same as another to a contract, to look it up by: two keys are equal where
-/// ``FieldValue/isSame(as:)`` is true.
+/// A key for looking up values that are equal for a contract: two keys are equal if ``FieldValue/isSame(as:)`` is true.
 enum ValueKey: Hashable, Sendable {
   case text([UInt8])
-  /// A number without a fraction that an integer of a field can hold, whichever kind it has.
+  /// A number without a fraction that an integer field can hold, of any kind.
   case whole(Int128)
   case fraction(Double)
   case other(FieldValue)
@@ -23,17 +22,17 @@ enum ValueKey: Hashable, Sendable {
   }
 
   private init(_ number: Double) {
-    // Beyond the integers a double is only ever the same as a double.
+    // Beyond the range of integers, a double equals only doubles.
     let isWhole = number >= -0x1p63 && number < 0x1p64 && number.rounded(.towardZero) == number
     self = isWhole ? .whole(Int128(number)) : .fraction(number)
   }
 }
 
-/// The values that a field may have. Few are looked through, many are looked up.
+/// The values that a field may have. A few values are searched, many are looked up.
 struct AllowedValues: Sendable {
   private static let fewAtMost = 8
 
-  /// Empty if there are many.
+  /// Empty if there are many values.
   private let few: [FieldValue]
   private let many: Set<ValueKey>
 

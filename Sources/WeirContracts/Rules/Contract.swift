@@ -1,11 +1,11 @@
-// Contract and EventRule: what the events of a program are to look like, as a value.
+// Contract and EventRule: the rules for a program's events, as a value.
 
 public import Weir
 
-/// What the events of a program are to look like: which there are, their fields, and what these may hold.
+/// The rules for a program's events: which events exist, their fields, and the values of the fields.
 ///
-/// A contract warns and never discards: what is against it is a ``Violation``, which flags the event. It is a plain
-/// value; ``compiled()`` checks that it makes sense and gives what events are checked with.
+/// A contract warns and never discards: an event that breaks a rule is flagged with a ``Violation``. A contract is a
+/// plain value. ``compiled()`` validates the contract and returns the form that checks events.
 ///
 /// ```swift
 /// let contract = Contract("shop", version: "1.2") {
@@ -24,17 +24,17 @@ public struct Contract: Hashable, Sendable {
   /// The contract's name.
   public var name: String
 
-  /// The version, in whatever scheme you number them.
+  /// The version, in any numbering scheme.
   public var version: String
 
-  /// Events that the contract does not name are as they should be. Without it they are flagged as `unknown event`: a
-  /// contract is the list of what a program captures, and a name that is not on it is most often a misspelt one.
+  /// Whether events that the contract does not name are allowed. Otherwise they are flagged as `unknown event`: a
+  /// contract lists what a program captures, so an unknown name is usually a misspelt one.
   public var allowsUnknownEvents: Bool
 
   /// The events, in the order in which reports list them.
   public var events: [EventRule]
 
-  /// A contract of these events.
+  /// Creates a contract with these events.
   public init(_ name: String, version: String, allowsUnknownEvents: Bool = false, events: [EventRule]) {
     self.name = name
     self.version = version
@@ -42,7 +42,7 @@ public struct Contract: Hashable, Sendable {
     self.events = events
   }
 
-  /// A contract of the events that `events` lists.
+  /// Creates a contract with the events that the builder lists.
   public init(
     _ name: String, version: String, allowsUnknownEvents: Bool = false, @ContractBuilder events: () -> [EventRule]
   ) {
@@ -50,30 +50,29 @@ public struct Contract: Hashable, Sendable {
   }
 }
 
-/// What a contract says about one event.
+/// The rules for one event.
 public struct EventRule: Hashable, Sendable {
   /// The event's name.
   public var name: String
 
-  /// What sort of thing the event reports. An event whose declaration says another kind is flagged; one that says none
-  /// is not.
+  /// The kind of the event. An event whose declaration has another kind is flagged. An event without a kind is not.
   public var kind: EventKind?
 
-  /// Fields that the contract does not name are as they should be, in nested objects too. Without it they are flagged
-  /// as `unknown field`, unless they are null, which is as good as missing.
+  /// Whether fields that the contract does not name are allowed, in nested objects too. Otherwise they are flagged as
+  /// `unknown field`, unless they are null, which counts as missing.
   public var isOpen: Bool
 
-  /// The event is to go. For people and for ``CompiledContract/changes(to:)``: a deprecated event is checked as any
-  /// other.
+  /// Whether the event is going to be removed. This is for people and for ``CompiledContract/changes(to:)``: a
+  /// deprecated event is checked like any other.
   public var isDeprecated: Bool
 
-  /// What the event means, for people.
+  /// The meaning of the event, for people.
   public var description: String
 
   /// The fields, in the order in which violations are listed.
   public var fields: [FieldRule]
 
-  /// What a contract says about the event `name`, with these fields.
+  /// Creates the rules for the event `name` with these fields.
   public init(
     _ name: String, kind: EventKind? = nil, open: Bool = false, deprecated: Bool = false, description: String = "",
     fields: [FieldRule]
@@ -86,7 +85,7 @@ public struct EventRule: Hashable, Sendable {
     self.fields = fields
   }
 
-  /// What a contract says about the event `name`, with the fields that `fields` lists.
+  /// Creates the rules for the event `name` with the fields that the builder lists.
   public init(
     _ name: String, kind: EventKind? = nil, open: Bool = false, deprecated: Bool = false, description: String = "",
     @FieldRuleBuilder fields: () -> [FieldRule] = { [] }

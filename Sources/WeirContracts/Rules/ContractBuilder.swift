@@ -1,20 +1,20 @@
-// The words of a contract in Swift: Mandatory, Optionally, and the result builders that collect them.
+// ContractBuilder: contracts in Swift code: Mandatory, Optionally, and the result builders that collect them.
 
 public import Weir
 
-/// A field that each event must have: see ``FieldRule``.
+/// A field that every event must have: see ``FieldRule``.
 public struct Mandatory: Hashable, Sendable {
-  /// What it says.
+  /// The rule.
   public var rule: FieldRule
 
-  /// The field `name` is there, of this type and as the clauses ask. Where it is missing and there is a default, that
-  /// is filled in.
+  /// Declares that the field `name` must be present, with this type and these clauses. If the field is missing and has
+  /// a default, the default is filled in.
   ///
   /// - Parameters:
-  ///   - name: The field's name or, for a nested field, its path: `items[].price`.
-  ///   - type: The type that its value has.
-  ///   - clauses: What else holds for the value.
-  ///   - defaultValue: What is filled in where the field is missing; nil for nothing.
+  ///   - name: The field's name, or the path of a nested field: `items[].price`.
+  ///   - type: The type of the value.
+  ///   - clauses: Further rules for the value.
+  ///   - defaultValue: The value that is filled in if the field is missing; `nil` for no default.
   ///   - fields: The fields of the object, or of each object in the array.
   public init(
     _ name: String, _ type: FieldRule.ValueType = .any, _ clauses: FieldRule.Clause...,
@@ -24,17 +24,17 @@ public struct Mandatory: Hashable, Sendable {
   }
 }
 
-/// A field that an event may have: see ``FieldRule``. Its name keeps it apart from Swift's `Optional`.
+/// A field that an event may have: see ``FieldRule``. Not named `Optional`, because Swift has a type of that name.
 public struct Optionally: Hashable, Sendable {
-  /// What it says.
+  /// The rule.
   public var rule: FieldRule
 
-  /// The field `name`, if it is there and not null, is of this type and as the clauses ask.
+  /// Declares that the field `name`, if it is present and not null, has this type and these clauses.
   ///
   /// - Parameters:
-  ///   - name: The field's name or, for a nested field, its path: `items[].price`.
-  ///   - type: The type that its value has.
-  ///   - clauses: What else holds for the value.
+  ///   - name: The field's name, or the path of a nested field: `items[].price`.
+  ///   - type: The type of the value.
+  ///   - clauses: Further rules for the value.
   ///   - fields: The fields of the object, or of each object in the array.
   public init(
     _ name: String, _ type: FieldRule.ValueType = .any, _ clauses: FieldRule.Clause...,
@@ -44,7 +44,7 @@ public struct Optionally: Hashable, Sendable {
   }
 }
 
-/// Collects the events of a contract: one after the other, arrays of them, under `if`, `switch` and `for`.
+/// Collects the events of a contract: single events, arrays of events, and those under `if`, `switch` and `for`.
 @resultBuilder
 public enum ContractBuilder {
   public static func buildExpression(_ rule: EventRule) -> [EventRule] { [rule] }
@@ -57,7 +57,7 @@ public enum ContractBuilder {
   public static func buildLimitedAvailability(_ part: [EventRule]) -> [EventRule] { part }
 }
 
-/// Collects the fields of an event or a nested object, as ``ContractBuilder`` does with events.
+/// Collects the fields of an event or a nested object, like ``ContractBuilder`` does for events.
 @resultBuilder
 public enum FieldRuleBuilder {
   public static func buildExpression(_ field: Mandatory) -> [FieldRule] { [field.rule] }

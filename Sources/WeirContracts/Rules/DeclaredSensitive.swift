@@ -1,9 +1,9 @@
-// Which fields the declaration of an event marks as sensitive, by the paths that contracts use.
+// DeclaredSensitive: finds the fields that an event's declaration marks as sensitive, by the paths of contracts.
 
 import Weir
 
 extension EventType {
-  /// Whether the declaration marks the field at a path as sensitive, or one around or inside it.
+  /// Returns whether the declaration marks the field at a path, an enclosing field or a field within it as sensitive.
   func isSensitive(atPath path: String) -> Bool {
     guard !path.isEmpty, case .success(let path) = FieldPath.parse(path) else { return false }
     var fields = self.fields
@@ -21,7 +21,7 @@ extension Field {
 }
 
 extension FieldKind {
-  /// The fields of the object, whatever is around it.
+  /// The fields of the object, also within optionals and arrays.
   fileprivate var innerFields: [Field] {
     switch self {
     case .object(let fields): fields

@@ -1,17 +1,17 @@
-// FieldRule: what a contract says about one field.
+// FieldRule: a contract's rules for one field.
 
 public import Weir
 
-/// What a contract says about one field.
+/// A contract's rules for one field.
 ///
-/// Written as ``Mandatory`` and ``Optionally`` in a contract in Swift; this is the value that they make.
+/// Contracts in Swift code use ``Mandatory`` and ``Optionally``, which create this value.
 public struct FieldRule: Hashable, Sendable {
-  /// What a field may hold.
+  /// The type of a field's value.
   public enum ValueType: String, CaseIterable, Hashable, Sendable {
     /// Anything.
     case any
     case bool
-    /// A whole number of any width. `3.0` is none.
+    /// A whole number of any width. `3.0` is not one.
     case integer
     /// A number of any kind.
     case number
@@ -25,56 +25,56 @@ public struct FieldRule: Hashable, Sendable {
     case object
   }
 
-  /// The field's name. For a nested field a path: `address.street` is the field `street` of the object `address`,
-  /// `items[].price` the field `price` of each object in the array `items`, `tags[]` each value in the array `tags`. A
-  /// backslash takes the meaning from a `.`, `[`, `]` or `\` that belongs to a name.
+  /// The field's name, or the path of a nested field. `address.street` is the field `street` of the object `address`,
+  /// `items[].price` is the field `price` of each object in the array `items`, and `tags[]` is each value in the array
+  /// `tags`. A backslash before `.`, `[`, `]` or `\` makes the character a part of a name.
   ///
-  /// An object or array on the way that has no rule of its own is mandatory if something in it is. In one that is
-  /// declared optional, mandatory fields are mandatory only where it is there.
+  /// An enclosing object or array without a rule of its own is mandatory if a field within it is mandatory. If the
+  /// enclosing object or array is declared optional, mandatory fields within it are mandatory only if it is present.
   public var name: String
 
-  /// An event without the field, or with null in its place, is flagged.
+  /// Whether an event without the field, or with null, is flagged.
   public var isMandatory: Bool
 
-  /// What the field may hold. Nothing else is checked about a value of another type.
+  /// The type of the value. A value of another type is flagged, and not checked further.
   public var type: ValueType
 
-  /// The only values that the field may have; nil for any. Numbers are compared by what they are worth, texts by their
-  /// bytes.
+  /// The only values that the field may have; `nil` for any. Numbers are compared by value, texts by their bytes.
   public var allowedValues: [FieldValue]?
 
-  /// What a number must lie in.
+  /// The range of a number.
   public var range: NumberRange?
 
-  /// A number must be neither infinite nor not-a-number. A ``range`` asks for it too.
+  /// Whether a number must be finite. A ``range`` implies this.
   public var isFinite: Bool
 
-  /// How long a value must be: of a string the Unicode scalars, of bytes the bytes, of an array the values, of an
-  /// object the fields.
+  /// The length of a value: Unicode scalars of a string, bytes of bytes, values of an array, fields of an object.
   public var length: LengthRange?
 
-  /// The regular expression that must match the whole text: see <doc:Contracts>.
+  /// A regular expression that must match the whole text: see <doc:Contracts>.
   public var pattern: String?
 
-  /// What is filled in where a mandatory field is missing, which then is flagged as defaulted and is no violation.
+  /// The value that is filled in if the mandatory field is missing. The event is then flagged as defaulted, which is no
+  /// violation.
   public var defaultValue: FieldValue?
 
-  /// What the field holds must not leave the process as it is, as with ``Field/isSensitive``.
+  /// Whether the field's value must not leave the process unredacted, as with `Field.isSensitive`.
   public var isSensitive: Bool
 
-  /// The field is to go. For people and for ``CompiledContract/changes(to:)``: it is checked as any other.
+  /// Whether the field is going to be removed. This is for people and for ``CompiledContract/changes(to:)``: a
+  /// deprecated field is checked like any other.
   public var isDeprecated: Bool
 
-  /// What the field means, for people.
+  /// The meaning of the field, for people.
   public var description: String
 
   /// The fields of the object, or of each object in the array.
   public var fields: [FieldRule]
 
-  /// Kinds of clauses that were given twice; the contract is refused for them.
+  /// The kinds of clauses that were given twice. The contract is refused because of them.
   var repeatedClauses: [String] = []
 
-  /// What a contract says about the field `name`.
+  /// Creates the rules for the field `name`.
   public init(
     _ name: String, mandatory: Bool, _ type: ValueType = .any, _ clauses: [Clause] = [],
     default defaultValue: FieldValue? = nil, fields: [FieldRule] = []
@@ -111,7 +111,7 @@ public struct FieldRule: Hashable, Sendable {
 }
 
 extension FieldRule {
-  /// One thing that a rule asks of a field, beside its type.
+  /// One rule for a field, beside its type.
   public struct Clause: Hashable, Sendable {
     enum Kind: Hashable {
       case oneOf([FieldValue])
@@ -126,48 +126,48 @@ extension FieldRule {
 
     let kind: Kind
 
-    /// One of these values.
+    /// The value must be one of these.
     public static func oneOf(_ values: FieldValue...) -> Clause { Clause(kind: .oneOf(values)) }
 
-    /// One of these values.
+    /// The value must be one of these.
     public static func oneOf(_ values: [FieldValue]) -> Clause { Clause(kind: .oneOf(values)) }
 
-    /// A whole number or a number in `range`, such as `1...`, `0...100` or `..<5`.
+    /// The value must be a number in `range`, such as `1...`, `0...100` or `..<5`.
     public static func range<Bounds: RangeExpression>(_ range: Bounds) -> Clause where Bounds.Bound: BinaryInteger {
       Clause(kind: .range(NumberRange(range) { .init(whole: $0) }))
     }
 
-    /// A number in `range`, such as `0.5...` or `0..<1.0`.
+    /// The value must be a number in `range`, such as `0.5...` or `0..<1.0`.
     public static func range<Bounds: RangeExpression>(_ range: Bounds) -> Clause
     where Bounds.Bound: BinaryFloatingPoint {
       Clause(kind: .range(NumberRange(range) { .double(Double($0)) }))
     }
 
-    /// A number in a range, for those that Swift has no operator for.
+    /// The value must be a number in a range for which Swift has no operator.
     public static func range(_ range: NumberRange) -> Clause { Clause(kind: .range(range)) }
 
-    /// A length in `range`: of a string the Unicode scalars, of bytes the bytes, of an array the values, of an object
-    /// the fields.
+    /// The length must be in `range`: Unicode scalars of a string, bytes of bytes, values of an array, fields of an
+    /// object.
     public static func length(_ range: some RangeExpression<Int>) -> Clause {
       Clause(kind: .length(LengthRange(range)))
     }
 
-    /// Exactly this length.
+    /// The value must have exactly this length.
     public static func length(_ length: Int) -> Clause { Clause(kind: .length(LengthRange(min: length, max: length))) }
 
-    /// A text that the regular expression matches as a whole: see <doc:Contracts>.
+    /// The regular expression must match the whole text: see <doc:Contracts>.
     public static func matches(_ pattern: String) -> Clause { Clause(kind: .matches(pattern)) }
 
-    /// A number that is neither infinite nor not-a-number.
+    /// The value must be a number other than infinity and NaN.
     public static let finite = Clause(kind: .finite)
 
-    /// What the field holds must not leave the process as it is.
+    /// The value must not leave the process unredacted.
     public static let sensitive = Clause(kind: .sensitive)
 
-    /// The field is to go.
+    /// The field is going to be removed.
     public static let deprecated = Clause(kind: .deprecated)
 
-    /// What the field means, for people.
+    /// The meaning of the field, for people.
     public static func description(_ text: String) -> Clause { Clause(kind: .description(text)) }
   }
 }

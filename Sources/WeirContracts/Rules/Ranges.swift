@@ -1,14 +1,14 @@
-// NumberRange and LengthRange: the bounds that a contract puts on numbers and lengths.
+// NumberRange and LengthRange: the bounds that a contract sets for numbers and lengths.
 
 public import Weir
 
-/// The bounds of a number. At least one of them is there, or the contract is refused.
+/// The bounds of a number. A contract is refused if both bounds are missing.
 public struct NumberRange: Hashable, Sendable {
-  /// One end of a range.
+  /// A bound of a range.
   public enum Bound: Hashable, Sendable {
-    /// The number itself lies in the range.
+    /// The number is part of the range.
     case including(FieldValue)
-    /// The number itself lies outside.
+    /// The number is not part of the range.
     case excluding(FieldValue)
 
     /// The number.
@@ -19,19 +19,19 @@ public struct NumberRange: Hashable, Sendable {
     }
   }
 
-  /// The lower end; nil if there is none.
+  /// The lower bound; `nil` if there is none.
   public var lower: Bound?
 
-  /// The upper end; nil if there is none.
+  /// The upper bound; `nil` if there is none.
   public var upper: Bound?
 
-  /// A range with these ends.
+  /// Creates a range with these bounds.
   public init(lower: Bound? = nil, upper: Bound? = nil) {
     self.lower = lower
     self.upper = upper
   }
 
-  /// A range of Swift's; one of a type that is not the standard library's comes without ends, and is refused as such.
+  /// Converts a range of the standard library. Other types of ranges become a range without bounds, which is refused.
   init<Bounds: RangeExpression>(_ range: Bounds, value: (Bounds.Bound) -> FieldValue) {
     switch range {
     case let range as ClosedRange<Bounds.Bound>:
@@ -47,7 +47,8 @@ public struct NumberRange: Hashable, Sendable {
 }
 
 extension NumberRange: CustomStringConvertible {
-  /// As Swift writes it where it can: `1...100`, `0..<1`, `1...`; with an excluded lower end `above 0, ...100`.
+  /// The range in Swift's notation if possible: `1...100`, `0..<1`, `1...`. A range with an excluded lower bound is
+  /// written `above 0, ...100`.
   public var description: String {
     let start =
       switch lower {
@@ -65,21 +66,22 @@ extension NumberRange: CustomStringConvertible {
   }
 }
 
-/// The bounds of a length. At least one of them is there, or the contract is refused.
+/// The bounds of a length. A contract is refused if both bounds are missing.
 public struct LengthRange: Hashable, Sendable {
-  /// The least length; nil if there is none.
+  /// The minimum length; `nil` if there is none.
   public var min: Int?
 
-  /// The greatest length; nil if there is none.
+  /// The maximum length; `nil` if there is none.
   public var max: Int?
 
-  /// A range with these ends, which belong to it.
+  /// Creates a range with these bounds, both included.
   public init(min: Int? = nil, max: Int? = nil) {
     self.min = min
     self.max = max
   }
 
-  /// As with numbers: a foreign type of range comes without ends, an empty one with ends in the wrong order.
+  /// Converts a range. As with numbers, other types of ranges become a range without bounds. An empty range gets bounds
+  /// in the wrong order.
   init(_ range: some RangeExpression<Int>) {
     switch range {
     case let range as ClosedRange<Int>: self.init(min: range.lowerBound, max: range.upperBound)
@@ -99,14 +101,14 @@ public struct LengthRange: Hashable, Sendable {
 }
 
 extension LengthRange: CustomStringConvertible {
-  /// `1...64`, `1...`, `...64`; one length as `5`.
+  /// `1...64`, `1...` or `...64`; a single length as `5`.
   public var description: String {
     min != nil && min == max ? "\(min ?? 0)" : (min.map { "\($0)" } ?? "") + "..." + (max.map { "\($0)" } ?? "")
   }
 }
 
 extension FieldValue {
-  /// A whole number; one that no field can have comes as not-a-number, which no contract takes.
+  /// Creates a whole number. A number that no field can have becomes NaN, which contracts refuse.
   init(whole number: some BinaryInteger) {
     if let number = Int64(exactly: number) {
       self = .int(number)

@@ -1,18 +1,18 @@
-// Spelling: what somebody most likely meant.
+// Spelling: suggests the word that was probably meant.
 
 import Weir
 
 enum Spelling {
-  /// A hint such as `; did you mean mandatory?`, or what there is if nothing is near.
+  /// Returns a hint such as `; did you mean mandatory?`, or the list of all words if none is similar.
   static func hint(_ word: String, among words: [String], alsoKnownAs others: [String: String] = [:]) -> String {
     if let meant = others[word], words.contains(meant) { return "; did you mean \(meant)?" }
     let near = words.map { ($0, distance(word, $0)) }.min { $0.1 < $1.1 }
-    // A word of which more than a third is wrong is another word.
+    // A word is not similar if more than a third of its letters differ.
     if let (meant, distance) = near, distance <= max(1, meant.count / 3) { return "; did you mean \(meant)?" }
     return "; there are \(words.joined(separator: ", "))"
   }
 
-  /// How many letters must be changed, added or left out.
+  /// Returns the number of letters that must be changed, added or removed.
   private static func distance(_ word: String, _ other: String) -> Int {
     let left = Array(word.prefix(40).lowercased().utf8)
     let right = Array(other.utf8)

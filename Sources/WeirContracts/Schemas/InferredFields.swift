@@ -1,19 +1,20 @@
-// InferredFields: the fields of events that have no declaration, from what the events were seen to have.
+// InferredFields: infers the fields of events without a declaration from the events themselves.
 
 import Weir
 
-/// The fields that the objects seen at one place had, in the order in which they were met.
+/// The fields of the objects seen at one place, in the order of their first occurrence.
 final class InferredObject {
-  /// Some field could not be taken in.
+  /// Whether a field had to be left out.
   private(set) var isPartial = false
   private var members: [InferredField] = []
   private var indices: [String: Int] = [:]
-  /// Objects seen.
+  /// The number of objects seen.
   private var count: UInt64 = 0
   private let memory: SchemaBudget
   private let fieldCount: SchemaBudget
 
-  /// `memory` counts bytes, and is shared by the whole schema; `fieldCount` counts fields, and by the whole event.
+  /// `memory` counts bytes, and is shared by the whole schema. `fieldCount` counts fields, and is shared by the whole
+  /// event.
   init(_ memory: SchemaBudget, _ fieldCount: SchemaBudget) {
     self.memory = memory
     self.fieldCount = fieldCount
@@ -35,7 +36,8 @@ final class InferredObject {
     members.map { Field($0.name, $0.kind(objects: count)) }
   }
 
-  /// Where the field is in `members`, usually at the place that it has in the object; nil if there is no room for it.
+  /// Returns the field's index in `members`, usually its position in the object, or `nil` if there is no room for the
+  /// field.
   private func index(of name: String, near position: Int) -> Int? {
     if position < members.count, members[position].name == name { return position }
     if let index = indices[name] { return index }
@@ -45,15 +47,15 @@ final class InferredObject {
     return members.count - 1
   }
 
-  /// About what a field of this name takes in memory.
+  /// Returns the approximate memory of a field with this name, in bytes.
   static func bytes(ofName name: String) -> Int { 256 + 2 * name.utf8.count }
 }
 
-/// One field, and how often it was there.
+/// One field, and how often it was present.
 private struct InferredField {
   let name: String
   let shape: InferredShape
-  /// Objects that had it, and the last of them: an object may have a name twice.
+  /// The number of objects with the field, and the last of them: an object may have a name twice.
   private var objects: UInt64 = 0
   private var lastObject: UInt64 = 0
 
@@ -77,7 +79,7 @@ private struct InferredField {
   }
 }
 
-/// The kinds that the values at one place had.
+/// The kinds of the values seen at one place.
 private final class InferredShape {
   private var kinds: Set<Kind> = []
   private var element: InferredShape?
@@ -111,7 +113,7 @@ private final class InferredShape {
     kinds.contains(.null) ? kindOfValues.madeOptional : kindOfValues
   }
 
-  /// The kind of what is not null.
+  /// The kind of the values that are not null.
   private var kindOfValues: FieldKind {
     let seen = kinds.subtracting([.null])
     if seen == [.int64, .uint64] { return .int64 }
@@ -131,7 +133,7 @@ extension FieldKind {
     return .optional(self)
   }
 
-  /// The kind of this number, of those that hold no others.
+  /// Creates the kind with this number, for kinds without parts.
   init?(_ kind: Kind) {
     switch kind {
     case .bool: self = .bool
@@ -156,7 +158,7 @@ extension FieldKind {
 }
 
 extension FieldValue {
-  /// The kind that tells the most of what a reader still sees of the value.
+  /// The most specific kind that a reader can still see in the value.
   fileprivate var inferredKind: Kind {
     switch self {
     case .null: .null

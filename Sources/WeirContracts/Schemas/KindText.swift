@@ -1,10 +1,10 @@
-// KindText: the kinds of fields as a schema's text has them, `uint64`, `string?`, `[double]`, `object`.
+// KindText: the kinds of fields in a schema's text: `uint64`, `string?`, `[double]`, `object`.
 
 package import Weir
 
 extension FieldKind {
-  /// The kind in a word: `uint64`; `string?` for one that may be missing; `[double]` for an array; `object`, whose
-  /// fields stand apart.
+  /// The kind in one word: `uint64`, `string?` for a value that may be missing, `[double]` for an array, `object` for
+  /// an object, whose fields are listed separately.
   package var text: String {
     switch self {
     case .optional(let inner): inner.text + "?"
@@ -14,15 +14,15 @@ extension FieldKind {
     }
   }
 
-  /// The kind that ``text`` says, with these fields if it is or holds an object; nil for any other text, and where
-  /// fields are given to what is none.
+  /// Parses ``text``, with these fields if the kind is or contains an object. Returns `nil` for any other text, and if
+  /// there are fields for a kind without an object.
   package init?(text: some StringProtocol, fields: [Field]) {
     self.init(text: Substring(text), fields: fields, depth: 0)
     if !fields.isEmpty, self.fields == nil { return nil }
   }
 
   private init?(text: Substring, fields: [Field], depth: Int) {
-    // Each level of nesting may be optional too.
+    // Each level of nesting may also be optional.
     guard depth <= 2 * maximumDepth else { return nil }
     if text.hasSuffix("?") {
       guard let inner = FieldKind(text: text.dropLast(), fields: fields, depth: depth + 1) else { return nil }

@@ -1,11 +1,12 @@
-// Schema: the types of events in a log, or of a program: what there is to read, and what changes from one to another.
+// Schema: the event types of a log or a program, and how they change from one version to the next.
 
 public import Weir
 
-/// The types of events in a log: names, fields, and everything else that their declarations say.
+/// The event types of a log: names, fields, and everything else in their declarations.
 ///
-/// A log describes its own events, so its schema can be read without the program that wrote it. A program's schema is
-/// made of its declarations. Kept in a file, the one of a release can be compared with the next one's:
+/// A log describes its own events, so its schema can be read without the program that wrote it. A program's schema
+/// consists of its declarations. A schema that is stored in a file with each release can be compared with the next
+/// release:
 ///
 /// ```swift
 /// let released = try JSONDecoder().decode(Schema.self, from: Data(contentsOf: released))
@@ -14,35 +15,35 @@ public import Weir
 /// }
 /// ```
 ///
-/// **As JSON** it is what `weir schema --format json` prints: an object with the keys `events`, an array of
-/// ``EventVersion``s, and `others` and `undefined`, as the properties here.
+/// **JSON.** `weir schema --format json` prints a schema as an object with the keys `events`, an array of
+/// ``EventVersion``s, `others` and `undefined`, like the properties here.
 public struct Schema: Hashable, Sendable {
-  /// One form that an event has in a log. An event whose declaration changed while the log lived has several.
+  /// One form of an event in a log. An event has several forms if its declaration changed during the log's life.
   public struct EventVersion: Hashable, Sendable {
     /// The declaration: name, wire id, kind, former names, fields.
     public var type: EventType
 
-    /// The log has no declaration of the fields (events of `Codable` types, and those captured by name): they are what
-    /// the log's events were seen to have.
+    /// Whether the log does not declare the fields (events of `Codable` types and events captured by name), so that the
+    /// fields are inferred from the log's events.
     ///
-    /// A field is optional then if it was missing or null in some; an integer is `int64`, or `uint64` if no signed one
-    /// was seen, for a log does not tell their width when it is read; a field with values of kinds that have nothing in
-    /// common is of kind `any`.
+    /// An inferred field is optional if it was missing or null in some events. An integer is `int64`, or `uint64` if no
+    /// signed one was seen: a reader can't see the width of integers. A field with values of unrelated kinds has the
+    /// kind `any`.
     public var isInferred: Bool
 
-    /// There are more fields than are listed: see ``Schema/maximumInferredFields``.
+    /// Whether the event has more fields than are listed: see ``Schema/maximumInferredFields``.
     public var isPartial: Bool
 
-    /// How many events of this form there are. 0 in a program's schema.
+    /// The number of events of this form; 0 in a program's schema.
     public var count: UInt64
 
-    /// The offset of the first of them; nil in a program's schema.
+    /// The offset of the first event of this form; `nil` in a program's schema.
     public var firstOffset: Offset?
 
-    /// The offset of the last of them; nil in a program's schema.
+    /// The offset of the last event of this form; `nil` in a program's schema.
     public var lastOffset: Offset?
 
-    /// A form of an event, of which no log has any yet.
+    /// Creates a form, by default one without events.
     public init(
       _ type: EventType, isInferred: Bool = false, isPartial: Bool = false, count: UInt64 = 0,
       firstOffset: Offset? = nil, lastOffset: Offset? = nil
@@ -56,42 +57,43 @@ public struct Schema: Hashable, Sendable {
     }
   }
 
-  /// The most forms of events that a log's schema lists. Events of any more are counted in ``others``.
+  /// The maximum number of forms in a log's schema. Events of further forms are counted in ``others``.
   public static let maximumVersions = 4096
 
-  /// The most fields, nested ones included, that are listed of an event without a declaration.
+  /// The maximum number of fields, nested ones included, listed for an event without a declaration.
   public static let maximumInferredFields = 1024
 
-  /// About how much memory a log's schema may take, in bytes: what would take it past this is counted in ``others``, or
-  /// makes a form ``EventVersion/isPartial``.
+  /// The approximate maximum memory of a log's schema, in bytes. Events beyond it are counted in ``others``, and fields
+  /// beyond it make a form ``EventVersion/isPartial``.
   public static let maximumBytes = 32 << 20
 
-  /// The forms of events, in the order of their first offsets: of several of one event, the later ones came later.
+  /// The forms of events, in the order of their first offsets. Of several forms of an event, the newest is last.
   public var events: [EventVersion]
 
-  /// Events whose form is not listed, because there were too many before it.
+  /// Events whose form is not listed because of the limits.
   public var others: UInt64
 
   /// Events whose definition is lost to damage.
   public var undefined: UInt64
 
-  /// A schema of these forms.
+  /// Creates a schema with these forms.
   public init(events: [EventVersion] = [], others: UInt64 = 0, undefined: UInt64 = 0) {
     self.events = events
     self.others = others
     self.undefined = undefined
   }
 
-  /// The schema of a program: what its events declare, for example ``Event/eventTypes``. For `Codable` types, whose
-  /// declarations say nothing of fields, take a log of theirs.
+  /// Creates a program's schema from its declarations, such as `Event.eventTypes`. The declarations of `Codable`
+  /// types list no fields, so create their schema from a log.
   public init(of types: [EventType]) {
     self.init(events: types.filter { !$0.isTagged }.map { EventVersion($0) })
   }
 
-  /// The schema of a log, live or dead: all that an ``EventReader`` gives, the log's own notices left out.
+  /// Creates the schema of a log, live or not, from all events that an `EventReader` returns, without the log's own
+  /// notices.
   ///
-  /// Reads the whole log, in little more time than reading takes, and takes up to ``maximumBytes`` besides what a
-  /// reader takes. What is damaged or was removed is passed over and given to `onSkip`. Throws what ``EventReader``
+  /// Reads the whole log, and takes little more time than reading it. Takes up to ``maximumBytes`` in addition to a
+  /// reader's memory. Damaged and removed stretches are skipped and passed to `onSkip`. Throws what `EventReader`
   /// throws.
   public init(of log: LogDirectory, onSkip: @escaping (EventReader.Skip) -> Void = { _ in }) throws(WeirError) {
     let reader = try EventReader(directory: log.path)

@@ -1,8 +1,8 @@
-// SchemaBuilder: a log's schema, gathered event by event in bounded memory.
+// SchemaBuilder: builds a log's schema event by event, in limited memory.
 
 import Weir
 
-/// Gathers a schema from events in order of offset.
+/// Builds a schema from events in order of offset.
 struct SchemaBuilder {
   private var versions: [GrowingVersion] = []
   private var byName: [String: [Int]] = [:]
@@ -12,7 +12,7 @@ struct SchemaBuilder {
   private let maximumInferredFields: Int
   private let budget: SchemaBudget
 
-  /// The limits are parameters for tests alone.
+  /// The limits are parameters only for tests.
   init(
     maximumVersions: Int = Schema.maximumVersions, maximumInferredFields: Int = Schema.maximumInferredFields,
     maximumBytes: Int = Schema.maximumBytes
@@ -38,10 +38,10 @@ struct SchemaBuilder {
     Schema(events: versions.map { $0.version() }, others: others, undefined: undefined)
   }
 
-  /// Where the event's form is in `versions`; nil if there is no room for it.
+  /// Returns the index in `versions` of the event's form, or `nil` if there is no room for the form.
   private mutating func index(of event: StoredEvent) -> Int? {
     let known = byName[event.name] ?? []
-    // Declarations of one definition share their storage, which makes this comparison short.
+    // Events of one definition share the storage of its declaration, which makes this comparison fast.
     if let index = known.last(where: { versions[$0].declaration == event.declaration }) { return index }
     let declaration = event.declaration ?? EventType(tagged: event.name)
     guard versions.count < maximumVersions, budget.take(declaration.bytesInSchema) else { return nil }
@@ -52,7 +52,7 @@ struct SchemaBuilder {
   }
 }
 
-/// What is left of a limit, shared by all that draw on it.
+/// The remainder of a limit, shared by all users of the limit.
 final class SchemaBudget {
   private var left: Int
 
@@ -65,12 +65,12 @@ final class SchemaBudget {
   }
 }
 
-/// One form of an event, and what was seen of it.
+/// One form of an event, and the events seen so far.
 private struct GrowingVersion {
-  /// As the log has it.
+  /// The declaration as stored in the log.
   let declaration: EventType?
   let type: EventType
-  /// The fields seen, where none are declared.
+  /// The inferred fields, if no fields are declared.
   let inferred: InferredObject?
   private var count: UInt64 = 0
   private var firstOffset: Offset?
@@ -99,7 +99,7 @@ private struct GrowingVersion {
 }
 
 extension EventType {
-  /// About what the declaration takes in memory.
+  /// The approximate memory of the declaration, in bytes.
   fileprivate var bytesInSchema: Int {
     let own = 256 + name.utf8.count + formerNames.reduce(0) { $0 + 32 + $1.utf8.count }
     return own + fields.reduce(0) { $0 + $1.bytesInSchema }

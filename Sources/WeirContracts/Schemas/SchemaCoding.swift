@@ -1,10 +1,10 @@
-// SchemaCoding: a schema as JSON, or in whatever form a coder has: what `weir schema --format json` prints and `weir
-// schema diff` reads.
+// SchemaCoding: encodes a schema as JSON, or in another coder's format. `weir schema --format json` prints it, and
+// `weir schema diff` reads it.
 //
-// Written with every key, so that programs find what they look for; read with most of them left out, so that a schema
-// can be written by hand. The keys are an interface: EventVersion in JSON is
-// {"event", "wire_id", "kind", "formerly", "inferred", "partial", "fields", "count", "first_offset", "last_offset"},
-// a field {"name", "kind", "optional", "sensitive", "formerly", "fields"}, the last one for objects alone.
+// Encoding writes every key, so that programs find the keys they look for. Decoding accepts schemas with most keys
+// missing, so that a schema can be written by hand. The keys are an interface. EventVersion in JSON is {"event",
+// "wire_id", "kind", "formerly", "inferred", "partial", "fields", "count", "first_offset", "last_offset"}; a field is
+// {"name", "kind", "optional", "sensitive", "formerly", "fields"}, where "fields" is for objects only.
 
 import Weir
 
@@ -75,7 +75,7 @@ extension Schema.EventVersion: Codable {
   }
 }
 
-/// A field in the form that it is coded in.
+/// A field in its encoded form.
 private struct CodedField: Codable {
   private enum CodingKeys: String, CodingKey {
     case name, kind, optional, sensitive, formerly, fields

@@ -20,7 +20,7 @@ final class AttemptLog: Sendable {
   private static let pauseAfterError = Duration.seconds(10)
 
   private struct State {
-    var tracker: Tracker?
+    var log: SideLog?
     /// After an opening that failed: when to try again.
     var nextTry = MonotonicTime(nanoseconds: 0)
     var isClosed = false
@@ -47,17 +47,18 @@ final class AttemptLog: Sendable {
 
   /// Notes a call of the provider: some microseconds.
   func write(_ attempt: Attempt) {
-    write(LoggedAttempt(attempt))
+    write(LoggedAttempt(attempt), drains: true)
   }
 
   /// Notes that everything below `offset` is settled, on the disk.
   func writeSettled(below offset: Offset) {
-    write(.settled(below: offset))
+    write(.settled(below: offset), drains: true)
   }
 
-  /// Notes that the provider's mapper withheld this event.
+  /// Notes that the provider's mapper withheld this event. Readers see the note with the next note of another kind: the
+  /// cursor's move past the event, at the latest, is such a note.
   func writeWithheld(_ offset: Offset) {
-    write(.withheld(offset))
+    write(.withheld(offset), drains: false)
   }
 
   /// How many notes could not be written.
@@ -68,32 +69,35 @@ final class AttemptLog: Sendable {
 
   /// Closes the log, which waits for the disk. Nothing is written after that.
   func close() {
-    let tracker = state.withLock { state in
+    let log = state.withLock { state in
       state.isClosed = true
-      defer { state.tracker = nil }
-      return state.tracker
+      defer { state.log = nil }
+      return state.log
     }
     do throws(WeirError) {
-      try tracker?.close()
+      try log?.close()
     } catch {
       state.withLock { $0.error = error }
     }
   }
 
-  private func write(_ note: LoggedAttempt) {
+  private func write(_ note: LoggedAttempt, drains: Bool) {
     state.withLock { state in
       do throws(WeirError) {
-        guard let tracker = try opened(&state) else {
+        guard let log = try opened(&state) else {
           state.unwritten += 1
           return
         }
         // In a child of a fork too this answers at once.
-        switch tracker.track(note) {
+        switch try log.write({ $0.track(note) }) {
         case .accepted: state.error = nil
         case .dropped(let reason):
           state.unwritten += 1
-          state.error = WeirError(.io, "the log of attempts refused an event: \(reason)", path: tracker.directory)
+          state.error = WeirError(.io, "the log of attempts refused an event: \(reason)", path: log.directory)
+          return
         }
+        // The note is kept, whatever becomes of this.
+        if drains { try? log.drain() }
       } catch {
         state.unwritten += 1
         state.error = error
@@ -101,9 +105,9 @@ final class AttemptLog: Sendable {
     }
   }
 
-  /// The tracker; nil if there is to be none at present.
-  private func opened(_ state: inout State) throws(WeirError) -> Tracker? {
-    if let tracker = state.tracker { return tracker }
+  /// The log; nil if there is to be none at present.
+  private func opened(_ state: inout State) throws(WeirError) -> SideLog? {
+    if let log = state.log { return log }
     guard !state.isClosed, state.nextTry <= MonotonicTime.now else { return nil }
     state.nextTry = MonotonicTime.now.after(Self.pauseAfterError)
     let calls = SystemCalls()
@@ -115,13 +119,10 @@ final class AttemptLog: Sendable {
     configuration.laneBytes = 64 << 10
     configuration.segmentBytes = 1 << 20
     configuration.maximumEventBytes = LoggedAttempt.maximumBytes
-    configuration.drainInterval = .milliseconds(10)
     configuration.byteLimit = byteLimit
     configuration.atByteLimit = .dropOldest
-    configuration.logger = nil
-    let tracker = try Tracker(
-      directory: Self.path(in: logDirectory, provider: provider), configuration: configuration)
-    state.tracker = tracker
-    return tracker
+    let log = try SideLog(directory: Self.path(in: logDirectory, provider: provider), configuration: configuration)
+    state.log = log
+    return log
   }
 }

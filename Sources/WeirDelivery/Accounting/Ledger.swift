@@ -17,7 +17,7 @@ public struct Ledger: Hashable, Sendable {
     case damaged
     /// It was not for this provider: the provider's mapper withheld it.
     case withheld
-    /// A later event took its place before it was in the log (``Tracker/OverflowPolicy/dropOldest``).
+    /// A later event took its place before it was in the log (`Tracker.OverflowPolicy.dropOldest`).
     case overwritten
   }
 

@@ -6,7 +6,7 @@ extension Dispatcher {
   /// For each provider, what became of every event that was accepted since it began. Those that are delivered to by
   /// this dispatcher are as this process knows them; others that have a cursor are as that says.
   ///
-  /// What a provider accepted counts as acknowledged at once here, and in ``LogDirectory/ledger()`` when its cursor was
+  /// What a provider accepted counts as acknowledged at once here, and in `LogDirectory.ledger()` when its cursor was
   /// moved on the disk. A log that can't be read shows no accepted and no pending events.
   ///
   /// Costs for each provider a look at the seals of all segments and a reading of at most two of them: that which the

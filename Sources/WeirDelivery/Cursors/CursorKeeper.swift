@@ -106,9 +106,10 @@ struct CursorKeeper {
     return true
   }
 
-  /// Says that the log may remove what every provider has.
-  func release() throws(WeirError) {
-    try log.release(calls: calls)
+  /// Says that the log may remove what every provider has. True if another provider has less than this one, so that
+  /// more can be removed when that provider gets on.
+  func release() throws(WeirError) -> Bool {
+    try log.release(calls: calls).map { $0 < durable.offset } ?? false
   }
 
   /// Gives up the lock: from then on another process may deliver in this name.

@@ -7,7 +7,7 @@ extension LogDirectory {
   /// id; waits until all of them are accepted or rejected again, at most so long.
   ///
   /// ```swift
-  /// // After the mapper was mended:
+  /// After the mapper was mended:
   /// let report = try await LogDirectory("/var/lib/shop/events").redrive(to: warehouse, options: options,
   ///                                                                    timeout: .seconds(60))
   /// print(report.acknowledged, "of them are there now,", report.rejected, "were rejected again")

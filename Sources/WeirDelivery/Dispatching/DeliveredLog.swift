@@ -21,8 +21,8 @@ final class DeliveredLog: Sendable {
     var released: Offset = 0
     /// The dispatcher that delivers the log in this process, which is not kept.
     weak var owner: Dispatcher?
-    /// The drainer rings ``bell``.
-    var isRung = false
+    /// What the log's drainer rings; nil where nobody does.
+    var bell: DrainBell?
   }
 
   /// As an absolute path.
@@ -32,7 +32,6 @@ final class DeliveredLog: Sendable {
   private let state: Lock<State>
   /// The log was open in this process. Of one that never was, workers ask nothing behind the lock that all of them share.
   private let wasOpenHere: Bool
-  private let bell = DrainBell()
   private let process = getpid()
 
   /// A log that another process has open, or nobody.
@@ -62,24 +61,24 @@ final class DeliveredLog: Sendable {
   /// False in a child of a fork, which has no threads to deliver with.
   var isOfThisProcess: Bool { getpid() == process }
 
-  /// Has the drainer wake workers that wait for news, from now on. The log has one bell: that of the dispatcher which it
-  /// has.
-  func listen() {
+  /// Has the drainer wake workers that wait for news, from now on.
+  func listen(to tracker: Tracker) {
+    let bell = tracker.listen()
     state.withLock { state in
-      guard let log = state.log else { return }
-      log.ringWhenDrained(bell)
-      state.isRung = true
+      if state.log != nil { state.bell = bell }
     }
   }
 
   /// The tracker frees its log, or has another dispatcher. To be called before that.
   func forgetLog() {
     guard isOfThisProcess else { return }
-    state.withLock { state in
-      if state.isRung { state.log?.ringWhenDrained(nil) }
-      state.isRung = false
+    let bell = state.withLock { state in
       state.log = nil
+      defer { state.bell = nil }
+      return state.bell
     }
+    // Nobody rings for those who sleep any more: from now on they look from time to time.
+    bell?.ring()
   }
 
   /// What a worker finds that wants to sleep at the log's end.
@@ -95,7 +94,7 @@ final class DeliveredLog: Sendable {
   /// Has this alarm rung when something comes after `end`.
   func arm(_ alarm: Alarm, after end: Offset) -> News {
     state.withLock { state in
-      guard state.isRung, let log = state.log else { return .untold }
+      guard let bell = state.bell, let log = state.log else { return .untold }
       bell.arm(alarm)
       // After that: what came before it was armed rang for nobody.
       guard log.counters().nextOffset > end else { return .armed }
@@ -104,8 +103,8 @@ final class DeliveredLog: Sendable {
     }
   }
 
-  /// Ends that. True if it was rung.
-  func disarm(_ alarm: Alarm) -> Bool { !bell.disarm(alarm) }
+  /// Ends that. True if it was rung, or nobody rings any more.
+  func disarm(_ alarm: Alarm) -> Bool { state.withLock { !($0.bell?.disarm(alarm) ?? false) } }
 
   /// The offset after the last event in the log; nil if only the files can tell.
   var nextOffset: Offset? { wasOpenHere ? state.withLock { $0.log?.counters().nextOffset } : nil }
@@ -117,13 +116,15 @@ final class DeliveredLog: Sendable {
   var counters: Counters? { state.withLock { $0.log?.counters() } }
 
   /// Says that every provider has what is below the least of all cursors, so that the log may remove it. Does nothing
-  /// where the log is not this process's own: only its writer removes.
-  func release(calls: SystemCalls) throws(WeirError) {
-    guard state.withLock({ $0.log != nil }), let least = try Pins(directory, calls: calls).least else { return }
+  /// where the log is not this process's own: only its writer removes. Answers that cursor; nil where it does nothing.
+  @discardableResult
+  func release(calls: SystemCalls) throws(WeirError) -> Offset? {
+    guard state.withLock({ $0.log != nil }), let least = try Pins(directory, calls: calls).least else { return nil }
     state.withLock { state in
       guard least > state.released else { return }
       state.released = least
       state.log?.setDelivered(least)
     }
+    return least
   }
 }

@@ -67,7 +67,7 @@ public struct DeliveryOptions: Sendable {
   /// 65,536; at least 1. ``PreparedEvent/Counts/forgotten`` tells whether it was too few.
   public var duplicateMemory = 65_536
 
-  /// Whether ``FieldValue/redacted`` takes the place of sensitive values: what the event's declaration, the contract or
+  /// Whether `FieldValue.redacted` takes the place of sensitive values: what the event's declaration, the contract or
   /// the context marks, in fields, context and violations. True; false lets them go to the provider as they are.
   public var redactsSensitive = true
 

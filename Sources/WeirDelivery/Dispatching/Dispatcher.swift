@@ -16,16 +16,15 @@ public import Weir
 /// let report = await dispatcher.shutdown(budget: .seconds(10))
 /// ```
 ///
-/// **At least once.** Every event whose ``Tracker/track(_:)`` answered ``Receipt/accepted(_:)`` is given to each
+/// **At least once.** Every event whose `Tracker.track(_:)` answered `Receipt.accepted(_:)` is given to each
 /// provider until that has accepted or rejected it. How far a provider has come is kept in a durable cursor, moved
 /// after the fact: after a kill what was settled last comes again, with the same id. ``ledger`` accounts for every
 /// event.
 ///
 /// **Apart from capture.** Each provider is delivered to by a task and a thread of its own, which read the log's files.
-/// The provider's record of attempts is a log with four threads more, and so are its dead letters from the first one on.
-/// Captures know nothing of it and wait for none of it, and a provider that is slow or dead holds up no other.
+/// Its record of attempts and its dead letters are logs without threads, written by that thread. Captures know nothing of it and wait for none of it, and a provider that is slow or dead holds up no other.
 ///
-/// **Removal.** With a tracker whose ``Tracker/Configuration/removeDelivered`` is set, segments that every provider has
+/// **Removal.** With a tracker whose `Tracker.Configuration.removeDelivered` is set, segments that every provider has
 /// are removed; a provider is known from its cursor's first day until it is removed with ``remove(_:)``, also while
 /// nothing delivers to it. Rejected events are kept in the dead-letter log, `dead-letters/NAME`, and never removed.
 ///
@@ -55,12 +54,12 @@ public final class Dispatcher: Sendable {
   /// Delivers a tracker's log, in the process that captures.
   ///
   /// The dispatcher does not keep the tracker: if that is closed or released first, delivery goes on from the files.
-  /// ``Tracker/ledger`` and ``Tracker/flush(timeout:)`` ask this dispatcher. Throws `invalid` if the tracker has one
+  /// `Tracker.ledger` and `Tracker.flush(timeout:)` ask this dispatcher. Throws `invalid` if the tracker has one
   /// already that is not shut down, `closed` in a child of a fork.
   public convenience init(_ tracker: Tracker, configuration: Configuration = Configuration()) throws(WeirError) {
     self.init(DeliveredLog(tracker), tracker, configuration)
     try log.attach(self, to: tracker)
-    log.listen()
+    log.listen(to: tracker)
   }
 
   /// Delivers the log in `directory` beside the process that writes it, or after that has ended.
@@ -107,7 +106,7 @@ public final class Dispatcher: Sendable {
 
   /// Delivers to several providers from now on, each as ``add(_:options:)`` has it: all of them, or none if it throws.
   ///
-  /// None begins before all have their cursors. So with ``Tracker/Configuration/removeDelivered`` nothing is removed
+  /// None begins before all have their cursors. So with `Tracker.Configuration.removeDelivered` nothing is removed
   /// because one of them has it, that another is yet to be given; of providers that are added one after the other, the
   /// later ones begin with what is there when they come.
   /// If it throws, a cursor that was made before stays, and pins the log until the provider is added again, or removed

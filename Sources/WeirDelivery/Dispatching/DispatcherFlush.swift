@@ -37,7 +37,7 @@ extension Dispatcher {
   private static var drainPause: Duration { .milliseconds(250) }
 
   /// Ends the delivery in order: the tracker takes no more events, its lanes are drained and its log is sealed
-  /// (``Tracker/close()``); then what is in the log is delivered until that is done or the budget is spent; cursors are
+  /// (`Tracker.close()`); then what is in the log is delivered until that is done or the budget is spent; cursors are
   /// made durable, and each provider is shut down.
   ///
   /// What is not delivered by then stays in the log for the next opening, and so does what the disk had no room for:

@@ -4,7 +4,7 @@ public import Weir
 
 extension Dispatcher {
   /// Says to the log which events every provider has, those that other processes deliver to among them, so that
-  /// ``Tracker/Configuration/removeDelivered`` may remove their segments.
+  /// `Tracker.Configuration.removeDelivered` may remove their segments.
   ///
   /// A dispatcher does this by itself whenever a provider of its own gets on. To be called now and then where there is
   /// none, because `weir deliver` or another process does all of the delivery. Without a tracker it does nothing: only

@@ -79,7 +79,7 @@ extension ProviderWorker {
   private func release() {
     nextRelease = clock.now + Self.releasePause
     do throws(WeirError) {
-      try keeper.release()
+      isHeldUpByOthers = try keeper.release()
       clear("removal")
     } catch {
       report(error, "removal")

@@ -18,21 +18,25 @@ extension ProviderWorker {
       }
       clear("reading")
     } catch {
+      isAtEnd = false
       reader.forget()
       report(error, "reading")
       nextRead = clock.now + Self.pauseAfterError
     }
   }
 
-  /// Waits at the log's end, until `time` at most: with the drainer's word if this process captures, so that the look
-  /// at the log that comes then is all that an idle worker does.
+  /// Waits for more of the log, until `time` at most.
+  ///
+  /// If this process captures, the drainer wakes the worker, and a worker that holds nothing does nothing until then.
+  /// One that holds events looks for signals meanwhile. Beside another's process the worker looks for events from time
+  /// to time.
   func waitForNews(until time: Duration?) async {
-    let isLong = nextRead > clock.now + Self.shortPause
+    let isLong = isAtEnd && nextRead > clock.now + Self.shortPause
     switch isLong ? orders.log.arm(shared.alarm, after: max(span.end, reader.seenEnd)) : .untold {
-    case .untold: await wait(until: time)
+    case .untold: await wait(until: least(time, nextRead))
     case .there: readSoon()
     case .armed:
-      await wait(until: time)
+      await wait(until: least(time, span.open > 0 ? nextRead : nil, isHeldUpByOthers ? nextRelease : nil))
       if orders.log.disarm(shared.alarm) { readSoon() }
     }
   }
@@ -52,6 +56,7 @@ extension ProviderWorker {
   private func reachedEnd() {
     clear("reading")
     plan.reachedEnd()
+    isAtEnd = true
     nextRead = clock.now + pause
     pause = min(pause * 2, configuration.lastPause)
   }

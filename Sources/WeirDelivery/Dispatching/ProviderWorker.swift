@@ -42,6 +42,8 @@ actor ProviderWorker {
   /// When to look for new events again, and how long after that.
   var nextRead = Duration.zero
   var pause: Duration
+  /// The last look was at the log's end, and not at an error.
+  var isAtEnd = false
 
   // What the provider did.
   var isSetUp = false
@@ -72,6 +74,8 @@ actor ProviderWorker {
   var unburiedBytes = 0
   var nextBurial = Duration.zero
   var nextRelease = Duration.zero
+  /// Another provider has less of the log, and what this one has can be removed when the other gets on.
+  var isHeldUpByOthers = false
   let attempts: AttemptLog
   var ending: WorkerEnding?
   var endingSince = Duration.zero
@@ -178,12 +182,14 @@ actor ProviderWorker {
       await tell(change)
     case .nothing(let until):
       // A time that has passed meanwhile ends the wait at once: to leave it out would be to wait for ever.
-      let look = isReading ? nextRead : signals.nextLook
       let turn = due == 0 ? plan.nextLook(after: now) : nil
-      let time = [until, turn, look].compactMap { $0 }.min()
-      if isReading { await waitForNews(until: time) } else { await wait(until: time) }
+      let time = least(until, turn)
+      if isReading { await waitForNews(until: time) } else { await wait(until: least(time, signals.nextLook)) }
     }
   }
+
+  /// The first of these times; nil if there is none.
+  func least(_ times: Duration?...) -> Duration? { times.compactMap { $0 }.min() }
 
   /// Waits until somebody wants something, the time has come, or the cursor is to be moved.
   func wait(until time: Duration?) async {

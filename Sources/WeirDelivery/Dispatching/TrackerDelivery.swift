@@ -3,14 +3,14 @@
 public import Weir
 
 extension Tracker {
-  /// For each provider, what became of every accepted event: see ``Dispatcher/ledger``. Without a dispatcher, what the
+  /// For each provider, what became of every accepted event: see `Dispatcher.ledger`. Without a dispatcher, what the
   /// cursors on the disk say; empty if the log can't be read.
   public var ledger: Ledger {
     if let dispatcher { return dispatcher.ledger }
     return (try? LogDirectory(directory).ledger()) ?? Ledger([])
   }
 
-  /// Has everything captured before the call delivered now: see ``Dispatcher/flush(timeout:)``. Without a dispatcher
+  /// Has everything captured before the call delivered now: see `Dispatcher.flush(timeout:)`. Without a dispatcher
   /// there is nobody to deliver to, and the report is empty.
   public func flush(timeout: Duration) async -> DeliveryReport {
     await dispatcher?.flush(timeout: timeout) ?? DeliveryReport([])

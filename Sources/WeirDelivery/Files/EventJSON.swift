@@ -17,8 +17,8 @@ import WeirJSON
 ///
 /// | key | value |
 /// |---|---|
-/// | `id` | the ``EventID``: 32 hexadecimal digits |
-/// | `offset` | the ``Offset`` in the log |
+/// | `id` | the `EventID`: 32 hexadecimal digits |
+/// | `offset` | the `Offset` in the log |
 /// | `time` | when it was captured: RFC 3339 in UTC, with nanoseconds |
 /// | `name` | the name to deliver it under |
 /// | `fields` | the fields, in their order |

@@ -14,7 +14,7 @@ import Weir
 ///
 /// A line is an event in the form of ``EventJSON``. A finished file is named
 /// `NAME-FIRST-LAST-OPENING.jsonl`, or `.jsonl.lz4`: by the offsets of its first and last event, with 20 digits, so
-/// that names sort as the events do, and by the ``EventID/opening`` that captured them. It is never touched again; who
+/// that names sort as the events do, and by the `EventID.opening` that captured them. It is never touched again; who
 /// takes the files may move or remove them. The one file that still grows has `.open-` and the number of bytes that
 /// count after that: whoever reads it reads so many.
 ///
@@ -101,7 +101,7 @@ public actor JSONLinesProvider: Provider {
   }
 
   /// Makes and opens the directory, and finishes what a kill left open. Throws ``DeliveryStopped`` if a file is in its
-  /// place, or the name can't be a file's, and a ``WeirError`` for what may pass.
+  /// place, or the name can't be a file's, and a `WeirError` for what may pass.
   public func setup() async throws {
     _ = try opened()
   }

@@ -6,20 +6,21 @@
 
   /// Amplitude's `/2/httpapi`.
   ///
-  /// Limits, as documented: under 1 MB and fewer than 2,000 events a request. Compression is not documented, so bodies
-  /// go as they are.
+  /// Documented limits: less than 1 MB and fewer than 2,000 events for each request. Compression is not documented, so
+  /// bodies are not compressed.
   ///
-  /// | of Amplitude's event | of the event |
+  /// | Amplitude's event | Weir's event |
   /// |---|---|
-  /// | `event_type` | its name |
-  /// | `insert_id` | its id: Amplitude drops what it had in the last 7 days |
-  /// | `time` | when it was captured, in milliseconds |
-  /// | `user_id`, or else `device_id` | its user, or else `weir-` and the opening that captured it |
-  /// | `event_properties` | its fields, bound fields, view and global fields |
+  /// | `event_type` | name |
+  /// | `insert_id` | id; Amplitude drops events that it received in the last 7 days |
+  /// | `time` | time of the capture, in milliseconds |
+  /// | `user_id`, or else `device_id` | user, or else `weir-` and the opening that captured the event |
+  /// | `event_properties` | fields, bound fields, view and global fields |
   ///
-  /// A 400 lists the events with missing or invalid fields and those of silenced devices, which are rejected; nothing
-  /// is taken, and the others are sent again at once. A 429 lists those of users with too many events, which wait 30 s.
-  /// An association is an event `$identify` that sets the user's properties.
+  /// A 400 lists the events with missing or invalid fields, and those of silenced devices. These are rejected.
+  /// Amplitude then accepts no event of the request, so the others are sent again at once. A 429 lists the events of
+  /// users with too many events, which wait 30 s. An association is sent as an event `$identify` that sets the user's
+  /// properties.
   public struct AmplitudePreset: HTTPPreset {
     public let providerName = "amplitude"
     public let endpoint: String
@@ -29,7 +30,7 @@
 
     private let apiKey: Secret
 
-    /// A project, by its API key. In the EU: `https://api.eu.amplitude.com`.
+    /// Creates a preset for a project, by its API key. For the EU, use `https://api.eu.amplitude.com`.
     public init(apiKey: Secret, endpoint: String = "https://api2.amplitude.com") {
       self.apiKey = apiKey
       self.endpoint = endpoint
@@ -38,7 +39,7 @@
     public var secrets: [Secret] { [apiKey] }
 
     public func encode(_ event: PreparedEvent) throws -> [UInt8] {
-      guard !event.name.isEmpty else { throw EventUnfit("the event has no name, and Amplitude takes none without") }
+      guard !event.name.isEmpty else { throw EventUnfit("the event has no name, which Amplitude requires") }
       var object = JSONObject(.vendor)
       object.add("event_type", event.name)
       if let user = event.userID {
@@ -54,7 +55,7 @@
 
     public func post(_ batch: HTTPBatch) -> HTTPPost {
       let key = keyText
-      // Without this option ids of less than five letters are taken away, and events with them.
+      // Without this option, Amplitude removes ids of fewer than five letters, and drops their events.
       return HTTPPost(
         headers: [.json],
         body: batch.body(
@@ -99,13 +100,13 @@
         }
         reasons[place] = reasons[place] ?? "its device is silenced"
       }
-      // Nobody is named: the halves will tell.
+      // No event is named; the halves of the batch will show which it is.
       guard !reasons.isEmpty else { throw BatchRefused(answer.summary) }
       return HTTPReading(
         batch.events.indices.map { reasons[$0].map { .rejected("\(error): \($0)") } ?? .retry(after: .zero) })
     }
 
-    /// A key that is wrong or missing is told by a 400.
+    /// Stops delivery if a 400 says that the key is wrong or missing.
     private func checkKey(_ json: JSONValue, _ answer: HTTPAnswer) throws {
       if json["error"]?.text?.lowercased().hasPrefix("invalid api key") == true
         || json["missing_field"]?.text == "api_key"
@@ -114,7 +115,8 @@
       }
     }
 
-    /// Those of users or devices that send too fast wait for as long as Amplitude's documents say; nothing is taken.
+    /// Returns retries for the events of users or devices that send too fast, with the delay that Amplitude documents.
+    /// Amplitude accepts no event of the request.
     private func throttled(_ answer: HTTPAnswer, _ batch: HTTPBatch) throws -> HTTPReading {
       let listed = (answer.json?["throttled_events"]?.array ?? []).compactMap(\.integer)
       let places = Set(listed.filter { batch.events.indices.contains($0) })

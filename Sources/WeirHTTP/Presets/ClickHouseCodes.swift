@@ -1,21 +1,21 @@
-// ClickHouseCodes: what the codes of ClickHouse's exceptions say of an insert.
+// ClickHouseCodes: what the codes of ClickHouse's exceptions mean for an insert.
 
 #if HTTP
-  /// What an exception means for the events of an insert.
+  /// The meaning of an exception for the events of an insert.
   enum ClickHouseMeaning: Hashable, Sendable {
-    /// The events, or some of them, can't be stored as they are.
+    /// Some of the events can't be stored as they are.
     case refused
-    /// Somebody must mend the table, the user or the settings.
+    /// Somebody must fix the table, the user or the settings.
     case stops
-    /// It passes by itself: the server is out of memory, space or time, or has lost a replica, a disk or a connection.
+    /// The problem is temporary: the server has no memory, space or time, or lost a replica, a disk or a connection.
     case passes
 
-    /// The meaning of a code, by the list of ClickHouse 26.9 (`src/Common/ErrorCodes.cpp`).
+    /// Returns the meaning of a code, by the list of ClickHouse 26.9 (`src/Common/ErrorCodes.cpp`).
     ///
-    /// What a value may cause is no list that ends: defaults, materialized columns and views run any function over it.
-    /// So the codes that are not the data's are named, and the others refuse the batch, whose halves show which event it
-    /// is. A server's trouble in a code that is not named makes dead letters, which can be given again; data in a code
-    /// that is tried again would hold up everything behind it for ever.
+    /// A value can cause any error: defaults, materialized columns and views apply any function to it. Therefore the
+    /// codes that data can't cause are listed. All other codes refuse the batch, and its halves show which event is at
+    /// fault. If a server's problem has a code that is not listed, events become dead letters, which can be delivered
+    /// again. If a data problem had a listed code, its retries would block all later events forever.
     init(code: Int, status: Int) {
       if Self.stopping.contains(code) {
         self = .stops
@@ -26,7 +26,7 @@
       }
     }
 
-    /// From here on codes are those of caches, Keeper, libraries below and reservations.
+    /// Codes from here on belong to caches, Keeper, underlying libraries and reservations.
     private static let firstOfInfrastructure = 900
 
     private static let passingStatuses: Set<Int> = [408, 429, 502, 503, 504]

@@ -1,10 +1,10 @@
-// ClickHousePreset: rows into a table of ClickHouse, over its HTTP interface.
+// ClickHousePreset: rows of a ClickHouse table, over its HTTP interface.
 
 #if HTTP
   public import WeirDelivery
   import Weir
 
-  /// Rows into a table of ClickHouse: `INSERT INTO … FORMAT JSONEachRow` over its HTTP interface.
+  /// Inserts rows into a ClickHouse table: `INSERT INTO … FORMAT JSONEachRow` over the HTTP interface.
   ///
   /// ```sql
   /// CREATE TABLE events (
@@ -13,24 +13,25 @@
   /// ) ENGINE = ReplicatedMergeTree ORDER BY (name, time)
   /// ```
   ///
-  /// That is the table for ``Row/event``: a row is the event in the form of ``EventJSON``; `JSON` in place of `String`
-  /// makes fields columns. ``Row/fields`` has the event's fields as columns beside `id`, `offset`, `time` and `event`.
+  /// This table is for ``Row/event``: a row is the event in the form of `EventJSON`. With `JSON` instead of `String`,
+  /// fields become columns. With ``Row/fields``, the event's fields are columns beside `id`, `offset`, `time` and
+  /// `event`.
   ///
-  /// A batch is inserted whole or not at all, and has a token, made of its events' ids, by which ClickHouse drops it if
-  /// it comes again: with replicated tables as they are, with others if `non_replicated_deduplication_window` is set. A
-  /// batch that is cut in another way when it comes again is a different one; `id` tells such rows apart, or a
-  /// `ReplacingMergeTree` ordered by it.
+  /// A batch is inserted completely or not at all. Each batch has a token, made of its events' ids, by which ClickHouse
+  /// drops a repeated batch. Replicated tables do so by default, and other tables if
+  /// `non_replicated_deduplication_window` is set. A batch that is cut differently when it is repeated is a different
+  /// batch. Such rows can be recognised by `id`, or merged by a `ReplacingMergeTree` ordered by `id`.
   ///
-  /// What an error means is told by ClickHouse's own code, also where it comes with status 200 or 500: an unknown table,
-  /// column, user or setting stops delivery; what passes by itself, such as a lack of memory, of a replica or of room for
-  /// parts, is to be retried; all else is the data's and refuses the batch, so that the row that is at fault is found,
-  /// and so that a batch of too many partitions is halved.
+  /// ClickHouse's own code tells the meaning of an error, also if the status is 200 or 500. An unknown table, column,
+  /// user or setting stops delivery. A temporary problem, such as a lack of memory, of a replica or of room for parts,
+  /// is retried. Any other error is the data's, and refuses the batch, so that the faulty row is found, and a batch of
+  /// too many partitions is halved.
   public struct ClickHousePreset: HTTPPreset {
-    /// What a row is.
+    /// The contents of a row.
     public enum Row: Hashable, Sendable {
-      /// The event in the form of ``EventJSON``.
+      /// The event in the form of `EventJSON`.
       case event
-      /// The fields of the event, of its context and of its view by themselves, beside `id`, `offset`, `time`, `event`
+      /// The fields of the event, its context and its view as separate columns, beside `id`, `offset`, `time`, `event`
       /// and `user_id`.
       case fields
     }
@@ -44,15 +45,15 @@
     private let password: Secret
     private let row: Row
 
-    /// A table.
+    /// Creates a preset for a table.
     ///
     /// - Parameters:
-    ///   - table: Its name; `database.table` for one in another database than the user's default.
+    ///   - table: The table's name, or `database.table` if it is not in the user's default database.
     ///   - endpoint: The server, such as `https://clickhouse.example.com:8443`.
-    ///   - user: Who inserts.
+    ///   - user: The user who inserts.
     ///   - password: The user's password.
-    ///   - row: What a row is.
-    ///   - limits: ClickHouse has none to speak of, and likes large inserts.
+    ///   - row: The contents of a row.
+    ///   - limits: The limits of a request. ClickHouse has no relevant limits, and prefers large inserts.
     public init(
       table: String, endpoint: String = "http://127.0.0.1:8123", user: String = "default",
       password: Secret = Secret(""),
@@ -70,7 +71,7 @@
 
     public func encode(_ event: PreparedEvent) throws -> [UInt8] {
       var form = EventJSON()
-      // ClickHouse refuses a row that has a name twice.
+      // ClickHouse refuses a row with a repeated name.
       form.hasEachNameOnce = true
       switch row {
       case .event:
@@ -99,15 +100,15 @@
           ("query", "INSERT INTO \(quotedTable) FORMAT JSONEachRow"),
           ("insert_deduplication_token", batch.idempotencyKey),
           ("date_time_input_format", "best_effort"),
-          // Or else 200 may only mean that the server holds the rows in memory.
+          // Without this, a 200 may only mean that the server holds the rows in memory.
           ("wait_for_async_insert", "1"),
-          // Or else an error may come after the 200.
+          // Without this, an error may follow the 200.
           ("wait_end_of_query", "1"),
         ],
         headers: headers, body: batch.body(separator: "\n", close: "\n"))
     }
 
-    /// Each part of the name in back-quotes, so that none can be anything but a name.
+    /// The table's name with each part in back-quotes, so that no part can be anything but a name.
     private var quotedTable: String {
       table.split(separator: ".", omittingEmptySubsequences: false).map { part in
         "`" + part.flatMap { $0 == "`" || $0 == "\\" ? ["\\", $0] : [$0] } + "`"
@@ -116,24 +117,25 @@
 
     public func read(_ answer: HTTPAnswer, of batch: HTTPBatch) throws -> HTTPReading {
       guard let code = exceptionCode(of: answer) else {
-        // An insert has nothing to say. `Ok.` is the answer to a request whose query got lost on the way.
+        // The answer to an insert is empty. `Ok.` answers a request whose query was lost on the way.
         if (200...299).contains(answer.status), !answer.body.isEmpty { throw answer.notTheVendors }
         return try answer.standardReading(of: batch)
       }
-      // Of one code with an insert that must wait, and told apart by its words alone.
+      // This error has the same code as an insert that must wait. Only the text differs.
       if code == Self.tooManyParts, answer.text.contains("Too many partitions for single INSERT block") {
         throw BatchRefused(answer.summary)
       }
       switch ClickHouseMeaning(code: code, status: answer.status) {
       case .refused: throw BatchRefused(answer.summary)
-      case .stops: throw DeliveryStopped("ClickHouse refuses (\(answer.summary)); mend that")
+      case .stops: throw DeliveryStopped("ClickHouse refuses the insert (\(answer.summary)); fix the cause")
       case .passes: return try answer.toBeRetried(batch)
       }
     }
 
     private static let tooManyParts = 252
 
-    /// The code of ClickHouse's exception: from the header, else from a body such as `Code: 27. DB::Exception: …`.
+    /// Returns the code of ClickHouse's exception, from the header, or else from a body such as `Code: 27.
+    /// DB::Exception: …`.
     private func exceptionCode(of answer: HTTPAnswer) -> Int? {
       if let code = answer["x-clickhouse-exception-code"].flatMap({ Int($0) }), code != 0 { return code }
       guard let start = answer.text.firstRange(of: "Code: "), answer.text.contains("DB::Exception") else { return nil }

@@ -1,39 +1,39 @@
-// JSONPreset: events as JSON, for an endpoint of one's own.
+// JSONPreset: events as JSON, for your own endpoint.
 
 #if HTTP
   public import WeirDelivery
   import Weir
 
-  /// Events as JSON (``EventJSON``), for an endpoint of one's own.
+  /// Sends events as JSON (`EventJSON`) to your own endpoint.
   ///
-  /// Each request has an `Idempotency-Key`, the same if and only if the same events are sent together again; each event
-  /// has its `id`. The status says what became of them, as ``HTTPAnswer/standardReading(of:)`` has it. An endpoint that
-  /// takes some and not others answers 200 with
+  /// Each request has an `Idempotency-Key`, which is the same if and only if the same events are sent together again.
+  /// Each event has its `id`. The status decides about the events, by ``HTTPAnswer/standardReading(of:)``. An endpoint
+  /// that accepts only some events answers 200 with
   ///
   /// ```json
   /// {"accepted": 98, "rejected": [{"id": "0123…", "reason": "no such product"}], "retry": [{"id": "4567…"}]}
   /// ```
   ///
-  /// and has all the others; `index`, from 0, may stand in the place of `id`. An answer that names an event that was
-  /// not sent, has another number in `accepted`, which may be left out, or is JSON that can't be read counts for
-  /// nothing: all are to be given again. An address without a path gets `/events`.
+  /// and has accepted all other events. `index`, counted from 0, may replace `id`, and `accepted` may be missing. An
+  /// answer is ignored, and all events are retried, if it names an event that was not sent, has a different number in
+  /// `accepted`, or is unreadable JSON. An address without a path gets `/events`.
   public struct JSONPreset: HTTPPreset {
-    /// How events stand in a body.
+    /// The format of a body.
     public enum Form: Hashable, Sendable {
       /// One array: `application/json`.
       case array
-      /// An event a line: `application/x-ndjson`.
+      /// One event on each line: `application/x-ndjson`.
       case lines
     }
 
-    /// How requests say who they are from.
+    /// The authorization of requests.
     public enum Authorization: Sendable {
       case none
       /// `Authorization: Bearer …`.
       case bearer(Secret)
       /// `Authorization: Basic …`.
       case basic(user: String, password: Secret)
-      /// A header of one's own.
+      /// A header of your own.
       case header(String, Secret)
 
       fileprivate var header: HTTPHeader? {
@@ -62,7 +62,7 @@
     private let form: Form
     private let authorization: Authorization
 
-    /// An endpoint.
+    /// Creates a preset for an endpoint.
     public init(
       endpoint: String, form: Form = .array, authorization: Authorization = .none, takesGzip: Bool = true,
       limits: HTTPLimits = HTTPLimits()
@@ -94,14 +94,14 @@
       var reading = try answer.standardReading(of: batch)
       guard (200...299).contains(answer.status) else { return reading }
       guard let json = answer.json else {
-        // Cut, or garbled: it may have named events that the endpoint does not have.
+        // Truncated or garbled: the missing part may name events that the endpoint does not have.
         if answer.isMeantAsJSON { throw HTTPFailure("the answer's JSON can't be read (\(answer.summary))") }
         return reading
       }
       func list(_ name: String) throws -> [JSONValue] {
         guard let value = json[name], !value.isNull else { return [] }
         guard let entries = value.array else {
-          throw HTTPFailure("\(name) is no list, so which events are meant is not known (\(answer.summary))")
+          throw HTTPFailure("\(name) is no list, so its events are unknown (\(answer.summary))")
         }
         return entries
       }
@@ -123,7 +123,7 @@
       }
       let accepted = reading.verdicts.count { $0 == .accepted }
       if let count = json["accepted"]?.integer, count != accepted {
-        throw HTTPFailure("the endpoint has \(count) of \(accepted) events (\(answer.summary))")
+        throw HTTPFailure("the endpoint accepted \(count) of \(accepted) events (\(answer.summary))")
       }
       return reading
     }

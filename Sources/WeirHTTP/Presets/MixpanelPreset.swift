@@ -1,4 +1,4 @@
-// MixpanelPreset: Mixpanel's import of events.
+// MixpanelPreset: Mixpanel's event import.
 
 #if HTTP
   public import WeirDelivery
@@ -6,28 +6,28 @@
 
   /// Mixpanel's `/import`, in strict mode.
   ///
-  /// Limits, as documented: 2,000 events and 10 MB a request, 1 MB an event.
+  /// Documented limits: 2,000 events and 10 MB for each request, 1 MB for each event.
   ///
-  /// | of Mixpanel's event | of the event |
+  /// | Mixpanel's event | Weir's event |
   /// |---|---|
-  /// | `event` | its name |
-  /// | `$insert_id` | its id: Mixpanel keeps one of each |
-  /// | `time` | when it was captured, in milliseconds |
-  /// | `distinct_id` | its user; empty for none, which Mixpanel keeps out of what it says of users |
-  /// | other properties | its fields, bound fields, view and global fields |
+  /// | `event` | name |
+  /// | `$insert_id` | id; Mixpanel keeps one event for each id |
+  /// | `time` | time of the capture, in milliseconds |
+  /// | `distinct_id` | user; empty without a user, which Mixpanel excludes from user reports |
+  /// | other properties | fields, bound fields, view and global fields |
   ///
-  /// A 400 names the events that failed, which are rejected; the others are imported. One that names none, or others
-  /// than were sent, refuses the batch, and the halves of it tell. An association sets the user's profile, by
-  /// `/engage`, if there is a project's token.
+  /// A 400 names the events that failed. These are rejected, and the others are imported. A 400 that names no event, or
+  /// events that were not sent, refuses the batch, and its halves show which event is at fault. An association sets the
+  /// user's profile through `/engage`, if there is a project token.
   public struct MixpanelPreset: HTTPPreset {
-    /// Who imports.
+    /// The account that imports.
     public struct Account: Sendable {
       let user: String
       let password: Secret
       let project: String?
       let token: Secret?
 
-      /// A service account, for a project; its token is needed only for associations.
+      /// A service account for a project. Its token is needed only for associations.
       public static func service(user: String, secret: Secret, project: String, token: Secret? = nil) -> Account {
         Account(user: user, password: secret, project: project, token: token)
       }
@@ -51,7 +51,8 @@
 
     private let account: Account
 
-    /// An account. In the EU: `https://api-eu.mixpanel.com`, in India: `https://api-in.mixpanel.com`.
+    /// Creates a preset for an account. For the EU, use `https://api-eu.mixpanel.com`, for India
+    /// `https://api-in.mixpanel.com`.
     public init(account: Account, endpoint: String = "https://api.mixpanel.com") {
       self.account = account
       self.endpoint = endpoint
@@ -62,7 +63,7 @@
     }
 
     public func encode(_ event: PreparedEvent) throws -> [UInt8] {
-      guard !event.name.isEmpty else { throw EventUnfit("the event has no name, and Mixpanel takes none without") }
+      guard !event.name.isEmpty else { throw EventUnfit("the event has no name, which Mixpanel requires") }
       var properties = JSONObject(.vendor)
       properties.add("time", .int(event.milliseconds))
       properties.add("distinct_id", event.userID ?? "")
@@ -95,7 +96,8 @@
       }
     }
 
-    /// Every event that is named failed, and every other was imported; if that does not add up, nothing is believed.
+    /// Returns rejections of the named events. All other events were imported. If the numbers don't agree, the answer
+    /// is ignored.
     private func failures(in answer: HTTPAnswer, of batch: HTTPBatch) throws -> HTTPReading {
       guard let json = answer.json, let failed = json["failed_records"]?.array, !failed.isEmpty else {
         throw answer.refusal
@@ -106,7 +108,7 @@
         guard let place = place(of: record, in: batch) else { throw BatchRefused(answer.summary) }
         let field = record["field"]?.text.map { "\($0): " } ?? ""
         let reason = field + (record["message"]?.text ?? "failed validation")
-        // An event can fail by several fields.
+        // An event may fail because of several fields.
         if places.insert(place).inserted {
           reading.verdicts[place] = .rejected(reason)
         } else if case .rejected(let before) = reading.verdicts[place] {
@@ -119,7 +121,7 @@
       return reading
     }
 
-    /// By the id where there is one, which must not contradict the index.
+    /// Returns the index of a failed event, by its id if there is one. The id must agree with the index.
     private func place(of record: JSONValue, in batch: HTTPBatch) -> Int? {
       let index = record["index"]?.integer.flatMap { batch.events.indices.contains($0) ? $0 : nil }
       guard let id = record["insert_id"]?.text ?? record["$insert_id"]?.text, !id.isEmpty else { return index }

@@ -10,31 +10,30 @@
     import Foundation
   #endif
 
-  /// Events as log records of OpenTelemetry: OTLP over HTTP with JSON, `/v1/logs`.
+  /// Sends events as OpenTelemetry log records: OTLP over HTTP with JSON, `/v1/logs`.
   ///
-  /// Limit: 20 MiB a request, which the specification recommends to receivers; here 4 MiB and 1,000 records, unless
-  /// told.
+  /// The specification recommends a limit of 20 MiB for a request. The default here is 4 MiB and 1,000 records.
   ///
-  /// | of the record | of the event |
+  /// | log record | event |
   /// |---|---|
-  /// | `timeUnixNano`, `observedTimeUnixNano` | when it was captured |
-  /// | `eventName`, `body` | its name |
+  /// | `timeUnixNano`, `observedTimeUnixNano` | time of the capture |
+  /// | `eventName`, `body` | name |
   /// | `severityNumber` | 9, `INFO` |
-  /// | attributes `log.record.uid`, `weir.offset` | its id and offset |
-  /// | attribute `user.id` | its user |
-  /// | other attributes | its fields, bound fields, view and global fields, typed |
+  /// | attributes `log.record.uid`, `weir.offset` | id and offset |
+  /// | attribute `user.id` | user |
+  /// | other attributes | fields, bound fields, view and global fields, typed |
   ///
-  /// As the specification has it, 429, 502, 503 and 504 alone are to be retried; other errors refuse the batch, and a
-  /// wrong key or address stops delivery. A **partial success** is never sent again. It says how many records were
-  /// refused, and not which. If all were, they are rejected. Else the batch counts as ``UnnamedRejections`` says.
-  /// OpenTelemetry has
-  /// no associations. Receivers may drop a record whose `log.record.uid` they had before, and few do.
+  /// As the specification requires, only 429, 502, 503 and 504 are retried. Other errors refuse the batch, and a wrong
+  /// key or address stops delivery. A **partial success** is never sent again. It has the number of refused records, and
+  /// does not name them. If all records were refused, they are rejected. Otherwise ``UnnamedRejections`` decides.
+  /// OpenTelemetry has no associations. Receivers may drop a record with a repeated `log.record.uid`, but few do.
   public struct OTLPLogsPreset: HTTPPreset {
-    /// What becomes of a batch of which some records were refused, nobody knows which.
+    /// The verdict for a batch of which some records were refused without being named.
     public enum UnnamedRejections: Hashable, Sendable {
-      /// All count as accepted. ``HTTPCounts/unnamedRejections`` counts those that were refused, and the log says why.
+      /// All records count as accepted. ``HTTPCounts/unnamedRejections`` counts the refused ones, and the log has the
+      /// reason.
       case accepted
-      /// All are rejected, and so kept as dead letters, also those that the receiver has.
+      /// All records are rejected and become dead letters, including those that the receiver has accepted.
       case rejected
     }
 
@@ -48,14 +47,14 @@
     private let unnamedRejections: UnnamedRejections
     private let opening: String
 
-    /// A receiver of OTLP.
+    /// Creates a preset for an OTLP receiver.
     ///
     /// - Parameters:
-    ///   - endpoint: Its address; a collector beside the program has port 4318.
+    ///   - endpoint: The address. A collector on the same machine has port 4318.
     ///   - serviceName: The resource attribute `service.name`.
-    ///   - authorization: A header such as `.bearer(key)`; nil for none.
-    ///   - unnamedRejections: What becomes of a batch of which some records were refused.
-    ///   - limits: What a request may hold.
+    ///   - authorization: A header such as `.bearer(key)`; `nil` for none.
+    ///   - unnamedRejections: The verdict for a batch of which some records were refused.
+    ///   - limits: The limits of a request.
     public init(
       endpoint: String = "http://127.0.0.1:4318", serviceName: String = "weir", authorization: HTTPHeader? = nil,
       unnamedRejections: UnnamedRejections = .accepted, limits: HTTPLimits = HTTPLimits()
@@ -76,11 +75,11 @@
     public var secrets: [Secret] { [authorization?.value].compactMap { $0 } }
 
     public func encode(_ event: PreparedEvent) throws -> [UInt8] {
-      // Unsigned, and 0 means unknown: what was before 1970 can only be told by an attribute.
+      // The number is unsigned, and 0 means unknown. A time before 1970 can only be an attribute.
       let nanoseconds = max(event.stored.time.nanosecondsSince1970, 0)
       var record = JSONObject(EventJSON())
       record.add("timeUnixNano", "\(nanoseconds)")
-      // Who captures observes. Receivers that sort by it take what has none for the year 1970.
+      // The capture is the observation. Receivers that sort by this time treat a missing one as the year 1970.
       record.add("observedTimeUnixNano", "\(nanoseconds)")
       record.add("severityNumber", .int(9))
       record.add("severityText", "INFO")
@@ -114,7 +113,7 @@
     public func read(_ answer: HTTPAnswer, of batch: HTTPBatch) throws -> HTTPReading {
       switch answer.status {
       case 200...299:
-        // Some receivers leave the empty object out.
+        // Some receivers omit the empty object.
         return answer.body.isEmpty ? HTTPReading(.accepted, count: batch.count) : try partial(answer, batch)
       case 429, 502, 503, 504: return try answer.toBeRetried(batch)
       case 408, 409, 425, 500, 506...599: throw answer.refusal
@@ -132,7 +131,7 @@
       case batch.count...:
         reading = HTTPReading(.rejected(message.isEmpty ? "refused" : message), count: batch.count)
       default:
-        let what = "\(refused) of \(batch.count) records were refused, which ones is not said"
+        let what = "\(refused) of \(batch.count) records were refused, the receiver does not say which"
         if unnamedRejections == .rejected {
           return HTTPReading(.rejected("\(what): \(message)"), count: batch.count)
         }
@@ -143,7 +142,7 @@
     }
   }
 
-  /// A value as OpenTelemetry types it, in Protobuf's JSON.
+  /// A value with its OpenTelemetry type, in Protobuf's JSON.
   private enum AnyValue {
     /// `{"key":…,"value":…}`.
     static func appendAttribute(_ name: String, _ value: FieldValue, to bytes: inout [UInt8]) {
@@ -164,7 +163,7 @@
       switch value {
       case .null: bytes += "{}".utf8
       case .bool: append("boolValue", value, to: &bytes)
-      // 64-bit integers are text in Protobuf's JSON.
+      // Protobuf's JSON writes 64-bit integers as text.
       case .int(let number): append("intValue", .string("\(number)"), to: &bytes)
       case .uint(let number):
         let name = number <= UInt64(Int64.max) ? "intValue" : "stringValue"
@@ -196,7 +195,7 @@
       bytes.append(UInt8(ascii: "}"))
     }
 
-    /// As ``EventJSON`` writes it: text, but for a date that is beyond the calendar, which is a number.
+    /// Appends a value as ``EventJSON`` writes it: as text, except for a date beyond the calendar, which is a number.
     private static func append(_ value: FieldValue, asTextIn bytes: inout [UInt8]) {
       var text: [UInt8] = []
       EventJSON().append(value, to: &text)

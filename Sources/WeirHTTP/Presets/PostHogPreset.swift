@@ -12,18 +12,19 @@
 
   /// PostHog's `/batch/`.
   ///
-  /// Limit, as documented: 20 MB a request; an event that is too large is refused by a 400, and found by splitting.
+  /// Documented limit: 20 MB for each request. A 400 refuses a batch with an event that is too large, and splitting the
+  /// batch finds the event.
   ///
-  /// | of PostHog's event | of the event |
+  /// | PostHog's event | Weir's event |
   /// |---|---|
-  /// | `event` | its name |
-  /// | `uuid` | its id as a UUID: PostHog keeps one of each |
-  /// | `timestamp` | when it was captured |
-  /// | `distinct_id` | its user; for none `weir-` and the opening that captured it, without a person's profile |
-  /// | `properties` | its fields, bound fields, view and global fields |
+  /// | `event` | name |
+  /// | `uuid` | id as a UUID; PostHog keeps one event for each id |
+  /// | `timestamp` | time of the capture |
+  /// | `distinct_id` | user; without a user, `weir-` and the opening that captured it, without a person profile |
+  /// | `properties` | fields, bound fields, view and global fields |
   ///
-  /// PostHog answers 200 to events over the project's quota, which it drops, and says so in `quota_limited`: these are
-  /// to be retried. An association is an event `$identify` that sets the person's properties.
+  /// PostHog answers 200 even if it drops events over the project's quota, and reports that in `quota_limited`. Such
+  /// events are retried. An association is sent as an event `$identify` that sets the person's properties.
   public struct PostHogPreset: HTTPPreset {
     public let providerName = "posthog"
     public let endpoint: String
@@ -32,7 +33,7 @@
 
     private let apiKey: Secret
 
-    /// A project, by its API key. In the EU: `https://eu.i.posthog.com`.
+    /// Creates a preset for a project, by its API key. For the EU, use `https://eu.i.posthog.com`.
     public init(apiKey: Secret, endpoint: String = "https://us.i.posthog.com") {
       self.apiKey = apiKey
       self.endpoint = endpoint
@@ -41,10 +42,10 @@
     public var secrets: [Secret] { [apiKey] }
 
     public func encode(_ event: PreparedEvent) throws -> [UInt8] {
-      guard !event.name.isEmpty else { throw EventUnfit("the event has no name, and PostHog takes none without") }
+      guard !event.name.isEmpty else { throw EventUnfit("the event has no name, which PostHog requires") }
       var properties = JSONObject(.vendor)
       properties.add("$lib", "weir")
-      // Or else each run of the program would be a person.
+      // Without this, each run of the program would become a person.
       if event.userID == nil { properties.add("$process_person_profile", .bool(false)) }
       properties.add(
         members: event.properties(reserved: ["$lib", "$process_person_profile", "distinct_id", "token"]))

@@ -1,13 +1,13 @@
-// HTTPPresetName: presets by their name, for the tool and for configuration files.
+// HTTPPresetName: presets by name, for the tool and for configuration files.
 
 #if HTTP
   public import Weir
 
-  /// The presets by name.
+  /// The names of the presets.
   public enum HTTPPresetName: String, CaseIterable, Hashable, Sendable {
-    /// ``JSONPreset``, an array.
+    /// ``JSONPreset`` with an array.
     case json
-    /// ``JSONPreset``, an event a line.
+    /// ``JSONPreset`` with one event on each line.
     case jsonl
     /// ``SegmentPreset``.
     case segment
@@ -22,16 +22,16 @@
     /// ``OTLPLogsPreset``.
     case otlp
 
-    /// The preset.
+    /// Creates the preset.
     ///
     /// - Parameters:
-    ///   - endpoint: The address; nil for the vendor's own.
-    ///   - key: The vendor's key, token or password; nil for none.
-    ///   - user: ClickHouse's user, Mixpanel's service account; empty for the default.
+    ///   - endpoint: The address; `nil` for the vendor's default.
+    ///   - key: The vendor's key, token or password; `nil` for none.
+    ///   - user: ClickHouse's user or Mixpanel's service account; empty for the default.
     ///   - project: Mixpanel's project, for a service account.
     ///   - table: ClickHouse's table.
     ///
-    /// Throws `invalid` if something is missing.
+    /// Throws `invalid` if a required value is missing.
     public func preset(
       endpoint: String? = nil, key: Secret? = nil, user: String = "", project: String = "", table: String = "events"
     ) throws(WeirError) -> any HTTPPreset {

@@ -1,4 +1,4 @@
-// SegmentPreset: Segment's HTTP Tracking API, and what is compatible with it.
+// SegmentPreset: Segment's HTTP Tracking API, and compatible servers.
 
 #if HTTP
   public import WeirDelivery
@@ -6,22 +6,24 @@
 
   /// Segment's `/v1/batch`, and that of compatible servers (RudderStack, Jitsu, Freshpaint).
   ///
-  /// Limits, as documented: 500 KB and 2,500 events a request, 32 KB an event. Segment answers 200 to more events, and
-  /// drops them, and to an event without a user: so what it would drop is cut or rejected here.
+  /// Documented limits: 500 KB and 2,500 events for each request, 32 KB for each event. Segment answers 200 to requests
+  /// beyond these limits and to events without a user, and drops the events. Therefore this preset cuts such requests,
+  /// and rejects events that are too large.
   ///
-  /// An event becomes a call `page` if its declaration says ``EventKind/pageView``, else `track`:
+  /// An event becomes a `page` call if its declaration has the kind ``EventKind/pageView``, and otherwise a `track`
+  /// call:
   ///
-  /// | of the call | of the event |
+  /// | call | event |
   /// |---|---|
-  /// | `messageId` | its id: Segment drops what it had before |
-  /// | `timestamp` | when it was captured |
-  /// | `userId`, or else `anonymousId` | its user, or else `weir-` and the opening that captured it |
-  /// | `event`, of a page `name` | its name; of a page the text in its field `page`, if it has one |
-  /// | `properties` | its fields, bound fields, view and global fields |
+  /// | `messageId` | id; Segment drops repeated events |
+  /// | `timestamp` | time of the capture |
+  /// | `userId`, or else `anonymousId` | user, or else `weir-` and the opening that captured the event |
+  /// | `event`, or `name` of a page | name; for a page, the text in its field `page`, if it has one |
+  /// | `properties` | fields, bound fields, view and global fields |
   /// | `context.traits` | the user's traits |
-  /// | `context.weir` | its name and offset |
+  /// | `context.weir` | name and offset |
   ///
-  /// An association is a call `identify` with the user's traits. A 400 refuses the batch.
+  /// An association is sent as an `identify` call with the user's traits. A 400 refuses the batch.
   public struct SegmentPreset: HTTPPreset {
     public let providerName = "segment"
     public let endpoint: String
@@ -30,7 +32,7 @@
 
     private let writeKey: Secret
 
-    /// A source, by its write key. In the EU: `https://events.eu1.segmentapis.com`.
+    /// Creates a preset for a source, by its write key. For the EU, use `https://events.eu1.segmentapis.com`.
     public init(writeKey: Secret, endpoint: String = "https://api.segment.io") {
       self.writeKey = writeKey
       self.endpoint = endpoint
@@ -52,7 +54,7 @@
       if isPage, case .string(let page)? = event.fields["page"], !page.isEmpty {
         call.add("name", page)
       } else {
-        guard !event.name.isEmpty else { throw EventUnfit("the event has no name, and Segment takes none without") }
+        guard !event.name.isEmpty else { throw EventUnfit("the event has no name, which Segment requires") }
         call.add(isPage ? "name" : "event", event.name)
       }
       call.add("properties", .object(event.properties()))
@@ -74,7 +76,7 @@
     public func read(_ answer: HTTPAnswer, of batch: HTTPBatch) throws -> HTTPReading {
       if (200...299).contains(answer.status), !answer.body.isEmpty {
         if answer.json?["success"]?.bool == false { throw BatchRefused(answer.summary) }
-        // Segment answers with an object, some that are compatible with this word.
+        // Segment answers with an object. Some compatible servers answer with this word.
         let isWord = answer.body.count < 10 && answer.text.lowercased().contains("ok")
         guard answer.json?.isObject == true || isWord else { throw answer.notTheVendors }
       }
@@ -91,7 +93,7 @@
     }
 
     private func post(_ body: [UInt8]) -> HTTPPost {
-      // The key is the user of basic authentication, without a password.
+      // The key is the user of basic authentication, with an empty password.
       let authorization = writeKey.withValue { HTTPHeader.basic(user: $0, password: Secret("")) }
       return HTTPPost(headers: [.json, HTTPHeader("authorization", secret: authorization.value)], body: body)
     }

@@ -1,10 +1,10 @@
-// The checks themselves, in the order in which ProviderConformance.Check lists and documents them.
+// Checks: the checks themselves, in the order of ProviderConformance.Check, which documents them.
 
 import Weir
 import WeirDelivery
 
 extension Trial {
-  /// Runs the check; answers the provider, which is still to be shut down, unless that is what was checked.
+  /// Runs the check. Returns the provider if it still must be shut down; a check of the shutdown returns `nil`.
   func run() async -> P? {
     guard let provider = await provider() else { return nil }
     switch check {
@@ -32,11 +32,11 @@ extension Trial {
     let name = provider.name
     let allowed = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_".utf8)
     if name.isEmpty || !allowed.isSuperset(of: name.utf8) {
-      found("\(name.debugDescription) has something else in it than letters, digits, - and _, or nothing")
+      found("the name \(name.debugDescription) must consist of letters, digits, - and _, and must not be empty")
     }
     guard let other = try? await make() else { return }
     if other.name != name {
-      found("two providers of one kind are named \(name.debugDescription) and \(other.name.debugDescription)")
+      found("two providers of one kind have two names: \(name.debugDescription) and \(other.name.debugDescription)")
     }
   }
 
@@ -60,11 +60,11 @@ extension Trial {
       guard let verdicts = await decide(events, by: provider) else { return }
       let rejected = events.indices.filter { verdicts[events[$0].stored.id] != .accepted }
       if rejected != [place] {
-        found("of 5 events, the one at \(place) is to be rejected; rejected are those at \(rejected)")
+        found("of 5 events, only the one at \(place) must be rejected, but those at \(rejected) were")
       }
       await lookFor(events.filter { verdicts[$0.stored.id] == .accepted }, in: provider)
       if let ids = await ids(in: provider), ids.contains(events[place].stored.id) {
-        found("the unacceptable event is there")
+        found("the provider has the rejected event")
       }
     }
   }
@@ -74,7 +74,7 @@ extension Trial {
       let verdicts = try await provider.deliver([])
       if !verdicts.isEmpty { found("\(verdicts.count) verdicts for no events") }
     } catch {
-      found("no events make it throw: \(error)")
+      found("a call without events throws: \(error)")
     }
   }
 
@@ -86,12 +86,12 @@ extension Trial {
       given += batch
     }
     guard claims.contains(.keepsOrder), let ids = await ids(in: provider) else { return }
-    // Repetitions are another check's matter.
+    // Repetitions are checked elsewhere.
     var seen = Set<EventID>()
     let first = ids.filter { seen.insert($0).inserted }
     let wanted = given.map(\.stored.id).filter { seen.contains($0) }
     if let (is_, should) = zip(first, wanted).first(where: { $0 != $1 }) {
-      found("events are not in the order given: \(is_) stands where \(should) should")
+      found("events are not in the given order: \(is_) is in the place of \(should)")
     }
   }
 
@@ -100,7 +100,7 @@ extension Trial {
     guard await accept(given, by: provider), let entries = await entries(of: provider) else { return }
     let fields = Dictionary(given.map { ($0.stored.id, $0.fields) }) { first, _ in first }
     for case .event(let id, let there?) in entries where fields[id] != there {
-      return found("an event is there as \(there), and was given as \(fields[id].map { "\($0)" } ?? "none")")
+      return found("the provider has an event as \(there) that was given as \(fields[id].map { "\($0)" } ?? "none")")
     }
   }
 
@@ -108,7 +108,7 @@ extension Trial {
     let events = sample.ordinary(20)
     guard await accept(events, by: provider) else { return }
     await accept(events, by: provider, "events that came again")
-    // A batch is rarely cut at the same places again.
+    // A repeated batch is rarely cut at the same places.
     await accept(Array(events[5..<15]), by: provider, "events that came again")
     await lookFor(events, in: provider)
     await lookForRepetitions(in: provider)
@@ -131,13 +131,13 @@ extension Trial {
       guard let verdicts = await decide([event], by: provider, "event (\(event.name))") else { continue }
       if verdicts[event.stored.id] == .accepted { await lookFor([event], in: provider) }
     }
-    // Among others: these are not to suffer for it.
+    // Within a batch, extreme events must not affect the others.
     for event in sample.extremes() {
       let batch = [sample.ordinary(1)[0], event, sample.ordinary(1)[0]]
       guard let verdicts = await decide(batch, by: provider, "events, one of them \(event.name),") else { continue }
       for ordinary in [batch[0], batch[2]] {
         if case .rejected(let reason) = verdicts[ordinary.stored.id] {
-          found("an ordinary event is rejected for standing beside one with \(event.name): \(reason)")
+          found("an ordinary event is rejected in a batch with \(event.name): \(reason)")
         }
       }
     }
@@ -156,14 +156,14 @@ extension Trial {
       await accept(batches[0], by: provider)
       try await provider.associate(EventUser(id: users[0], traits: ["plan": "pro"]))
       await accept(batches[1], by: provider)
-      // The same user again is no trouble, and a user replaces another without a disassociation between.
+      // The same user again is allowed, and a user may replace another without a disassociation in between.
       try await provider.associate(EventUser(id: users[0]))
       try await provider.associate(EventUser(id: users[1]))
       try await provider.disassociate()
       try await provider.disassociate()
       await accept(batches[2], by: provider)
     } catch {
-      return found("an association makes it throw: \(error)")
+      return found("an association throws: \(error)")
     }
     await lookFor(batches.flatMap { $0 }, in: provider)
     guard let entries = await entries(of: provider),
@@ -184,7 +184,7 @@ extension Trial {
     for pause in [nil, Duration.zero, .milliseconds(1), .milliseconds(10)] {
       let events = sample.ordinary(200)
       let task = Task {
-        // The first call finds itself cancelled already, on any machine; how far the others get is chance.
+        // The first call starts cancelled on any machine. How far the other calls get is chance.
         if pause == nil { withUnsafeCurrentTask { $0?.cancel() } }
         return try await deliver(events, to: provider)
       }
@@ -205,7 +205,7 @@ extension Trial {
     guard await accept(events, by: provider) else { return await provider.shutdown() }
     await provider.shutdown()
     guard let look, let entries = try? await look(provider) else { return }
-    // Some providers can't be asked any more; one that answers has everything.
+    // Some providers can't be queried after the shutdown. One that answers must have all events.
     let ids = Set(entries.compactMap { entry in if case .event(let id, _) = entry { id } else { nil } })
     let missing = events.filter { !ids.contains($0.stored.id) }
     if !missing.isEmpty { found("\(missing.count) of \(events.count) accepted events are gone after the shutdown") }

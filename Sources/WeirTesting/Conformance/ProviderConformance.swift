@@ -1,9 +1,9 @@
-// ProviderConformance: the suite that the author of a provider runs against it.
+// ProviderConformance: the test suite for authors of providers.
 
 public import Weir
 public import WeirDelivery
 
-/// Whether a provider keeps to what ``Provider`` asks of it: for the author of one, in its tests.
+/// Checks whether a provider fulfils the requirements of `Provider`. For the tests of a provider's author.
 ///
 /// ```swift
 /// @Test func keepsToTheProtocol() async throws {
@@ -14,107 +14,110 @@ public import WeirDelivery
 /// }
 /// ```
 ///
-/// In XCTest it is the same. What is found is thrown as one ``Failure`` that lists it all;
-/// ``findings(_:claims:unacceptable:patience:makeProvider:delivered:)`` answers it as values instead.
+/// In XCTest, use it the same way. Findings are thrown as one ``Failure`` that lists all of them.
+/// ``findings(_:claims:unacceptable:patience:makeProvider:delivered:)`` returns them as values instead.
 ///
-/// Each ``Check`` makes a provider of its own, sets it up, tries it, and shuts it down; calls never overlap, as in
-/// delivery. It gives events that no other check gives, so the checks may share a provider. An event that is to be
-/// retried, because of its verdict or because the call threw, is given again at once, five times at most. Where no
-/// provider can be set up, or ordinary events are not delivered, the checks after that are left out.
+/// Each ``Check`` makes a provider, sets the provider up, tests it, and shuts it down. Calls never overlap, as in
+/// delivery. Each check uses its own events, so checks may share a provider. An event whose verdict is a retry, or
+/// whose call threw, is given again at once, at most five times. If no provider can be set up, or ordinary events are
+/// not delivered, the remaining checks are skipped.
 ///
-/// **`delivered`** tells what the provider has, oldest first: without it the suite can only look at verdicts. What
-/// else is there does not matter. Where a provider shows what it has only after a while, the closure waits for it.
+/// **`delivered`** returns what the provider has, oldest first. Without it, the suite can check only verdicts. The
+/// result may contain other events. If a provider shows events only after a while, the closure must wait for them.
 public enum ProviderConformance {
-  /// What is checked.
+  /// A check.
   public enum Check: String, CaseIterable, Hashable, Sendable {
-    /// The name has letters, digits, `-` and `_` alone, and two providers of one kind have the same: it names the
-    /// cursor.
+    /// The name consists only of letters, digits, `-` and `_`. Two providers of one kind have the same name, because
+    /// the name identifies the cursor.
     case name
     /// A provider can be set up.
     case setup
-    /// Ordinary events are accepted, one at a time and together, and what is answered ``Verdict/accepted`` is there.
+    /// Ordinary events are accepted, singly and together, and the provider has the events with the verdict
+    /// `Verdict.accepted`.
     case delivery
-    /// There is a verdict for each event.
+    /// Each event gets a verdict.
     case verdictCount
-    /// Verdicts are in the order of the events: the one for the event given as `unacceptable` is at its place, wherever
-    /// that is, and a rejected event is not there.
+    /// Verdicts are in the order of the events: the verdict for the event given as `unacceptable` is in the event's
+    /// place, wherever that is. The provider does not have a rejected event.
     case verdictOrder
-    /// A rejection has a reason, and the time to a retry is not negative.
+    /// A rejection has a reason, and the delay of a retry is not negative.
     case verdictValues
-    /// No events are no trouble: no verdicts, no error.
+    /// A call without events returns no verdicts and throws no error.
     case emptyBatch
-    /// Events are there in the order given, over several batches. ``Claim/keepsOrder``.
+    /// Events are in the given order, across several batches. Requires ``Claim/keepsOrder``.
     case order
-    /// What is there is what was given, if `delivered` tells fields.
+    /// Events have the given contents, if `delivered` returns fields.
     case contents
-    /// A batch that comes again is accepted again: its verdicts were lost with the process. With ``Claim/keepsOnce`` it
-    /// is there once.
+    /// A repeated batch is accepted again, as after a crash that lost the verdicts. With ``Claim/keepsOnce``, the
+    /// provider has each event once.
     case repetition
-    /// The same, to a new provider after the first was shut down, as after a crash of the process.
+    /// A batch is repeated to a new provider after the first was shut down, as after a crash of the process.
     case restart
-    /// Text in every script, with NUL and 64 KiB long, the smallest and the largest numbers, not-a-number, times beyond
-    /// the calendar, deep nesting, names twice and empty: a verdict for each, no error, and no harm to others.
+    /// Text in every script, with NUL and 64 KiB long; the smallest and largest numbers; NaN; times beyond the
+    /// calendar; deep nesting; repeated and empty names. Each event gets a verdict, without an error, and other events
+    /// are not affected.
     case extremeValues
     /// A batch of 10,000 events.
     case largeBatch
-    /// Users come and go between events; in order with them, if `delivered` tells.
+    /// Users are associated and disassociated between events, in order with the events if `delivered` shows
+    /// associations.
     case associations
-    /// A call whose task is cancelled ends, what it accepted is there, and the next call works.
+    /// A call whose task is cancelled ends, the provider has the accepted events, and the next call works.
     case cancellation
-    /// Shutting down ends, and what was accepted is there afterwards.
+    /// The shutdown ends, and the provider still has the accepted events.
     case shutdown
   }
 
-  /// What a provider promises beyond the protocol. One that can't promise something leaves it out.
+  /// A promise of a provider beyond the protocol. Leave out a claim that the provider can't promise.
   public enum Claim: Hashable, Sendable, CaseIterable {
     /// The provider has events in the order in which they were given.
     case keepsOrder
-    /// An event that comes again, which it may, is there once: it is recognised by its id.
+    /// The provider has a repeated event once: it recognises the event's id.
     case keepsOnce
   }
 
-  /// Something that a provider has.
+  /// An entry that a provider has.
   public enum Entry: Hashable, Sendable {
-    /// An event, with its fields if the provider can tell.
+    /// An event, with its fields if the provider can return them.
     case event(EventID, fields: FieldObject? = nil)
-    /// A user was associated: the user's id.
+    /// A user was associated. The value is the user's id.
     case associated(String)
     /// The user was disassociated.
     case disassociated
   }
 
-  /// One way in which a provider does not keep to the protocol.
+  /// A requirement that a provider does not fulfil.
   public struct Finding: Hashable, Sendable, CustomStringConvertible {
-    /// The check that found it.
+    /// The check that found the problem.
     public let check: Check
 
-    /// What is wrong.
+    /// The problem.
     public let message: String
 
     public var description: String { "\(check.rawValue): \(message)" }
   }
 
-  /// All that was found.
+  /// All findings.
   public struct Failure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// In the order of the checks; not empty.
+    /// The findings, in the order of the checks. Not empty.
     public let findings: [Finding]
 
     public var description: String {
-      "the provider does not keep to the protocol:\n" + findings.map { "- \($0)\n" }.joined()
+      "the provider does not fulfil the requirements:\n" + findings.map { "- \($0)\n" }.joined()
     }
   }
 
-  /// Runs the checks, all unless told; throws a ``Failure`` with all findings if there are any.
+  /// Runs the checks, by default all. Throws a ``Failure`` with all findings if there are any.
   ///
   /// - Parameters:
-  ///   - checks: Those to run.
-  ///   - claims: What the provider promises; everything unless told.
-  ///   - unacceptable: An event's name and fields that the provider must reject. Without one ``Check/verdictOrder`` is
-  ///     left out.
-  ///   - patience: How long a check may take before it is given up as hanging.
-  ///   - makeProvider: Makes a provider as the program does at its start. Called for each check, and again for a
+  ///   - checks: The checks to run.
+  ///   - claims: The promises of the provider, by default all.
+  ///   - unacceptable: The name and fields of an event that the provider must reject. Without it,
+  ///     ``Check/verdictOrder`` is skipped.
+  ///   - patience: The maximum duration of a check. A check that takes longer counts as hanging.
+  ///   - makeProvider: Makes a provider, as the program does when it starts. Called for each check, and again for a
   ///     restart.
-  ///   - delivered: What the provider has.
+  ///   - delivered: Returns what the provider has.
   public static func check<P: Provider>(
     _ checks: Set<Check> = Set(Check.allCases), claims: Set<Claim> = [.keepsOrder, .keepsOnce],
     unacceptable: (name: String, fields: FieldObject)? = nil, patience: Duration = .seconds(60),
@@ -127,7 +130,7 @@ public enum ProviderConformance {
     if !findings.isEmpty { throw Failure(findings: findings) }
   }
 
-  /// Runs the checks; answers what was found, in the order of the checks. Parameters as for
+  /// Runs the checks, and returns the findings in the order of the checks. For the parameters, see
   /// ``check(_:claims:unacceptable:patience:makeProvider:delivered:)``.
   public static func findings<P: Provider>(
     _ checks: Set<Check> = Set(Check.allCases), claims: Set<Claim> = [.keepsOrder, .keepsOnce],
@@ -140,7 +143,7 @@ public enum ProviderConformance {
       delivered: delivered, timer: { try await Task.sleep(for: patience) })
   }
 
-  /// The same; what takes longer than `timer` is not over. Tests say with it when the patience ends.
+  /// Runs the checks. A check that takes longer than `timer` counts as hanging, so tests can control the patience.
   static func findings<P: Provider>(
     _ checks: Set<Check>, claims: Set<Claim>, unacceptable: (name: String, fields: FieldObject)?, patience: Duration,
     makeProvider: @escaping @Sendable () async throws -> P, delivered: (@Sendable (P) async throws -> [Entry])?,
@@ -148,26 +151,26 @@ public enum ProviderConformance {
   ) async -> [Finding] {
     let notes = Notes()
     for check in Check.allCases where checks.contains(check) && (check != .verdictOrder || unacceptable != nil) {
-      // All further checks would only say the same.
+      // Further checks would only repeat the finding.
       if notes.has(.setup) || notes.has(.delivery) { break }
       let trial = Trial(
         check: check, claims: claims, unacceptable: unacceptable, notes: notes, make: makeProvider, look: delivered)
       guard let rest = await result(within: timer, of: { await trial.run() }) else {
-        notes.add(Finding(check: check, message: "not over after \(patience): a call never returned"))
+        notes.add(Finding(check: check, message: "a call has not returned after \(patience)"))
         continue
       }
       guard let provider = rest else { continue }
       if await result(within: timer, of: { await provider.shutdown() }) == nil {
-        // It would be the same after every check.
-        notes.add(Finding(check: .shutdown, message: "not over after \(patience)"))
+        // It would hang after every check.
+        notes.add(Finding(check: .shutdown, message: "the shutdown has not returned after \(patience)"))
         break
       }
     }
     return notes.inOrder
   }
 
-  /// Runs `body` in a task of its own, for a call that hangs must not take the suite with it. Nil if it took too long;
-  /// then it is cancelled, and left to itself.
+  /// Runs `body` in a separate task, so that a hanging call does not block the suite. If `body` takes too long, cancels
+  /// the task without waiting for it, and returns `nil`.
   private static func result<Result: Sendable>(
     within timer: @escaping @Sendable () async throws -> Void, of body: @escaping @Sendable () async -> Result
   ) async -> Result? {
@@ -185,7 +188,7 @@ public enum ProviderConformance {
     return nil
   }
 
-  /// What was found so far, each finding once.
+  /// The findings so far, without duplicates.
   final class Notes: Sendable {
     private let findings = Lock<[Finding]>([])
 

@@ -1,4 +1,4 @@
-// SampleEvents: events to try a provider with, ordinary and extreme.
+// SampleEvents: ordinary and extreme events for testing a provider.
 
 import Weir
 import WeirDelivery
@@ -9,14 +9,14 @@ import WeirDelivery
   import Foundation
 #endif
 
-/// Makes events of one opening, each with an id and an offset of its own.
+/// Makes events of one opening, each with its own id and offset.
 final class SampleEvents: Sendable {
-  /// The opening in the ids of all of them.
+  /// The opening in the ids of these events.
   let opening = UInt64.random(in: 1 ... .max)
 
   private let made = Lock<UInt64>(0)
 
-  /// An event with these fields, as if it had just been captured.
+  /// Makes an event with these fields, as if it had just been captured.
   func event(_ name: String, _ fields: FieldObject) -> PreparedEvent {
     let number = made.withLock { made in
       made += 1
@@ -32,7 +32,7 @@ final class SampleEvents: Sendable {
         time: Timestamp(nanosecondsSince1970: nanoseconds), name: name, fields: fields, context: context))
   }
 
-  /// Events as every shop has them.
+  /// Makes events as a shop might capture them.
   func ordinary(_ count: Int) -> [PreparedEvent] {
     (0..<count).map { index in
       let fields: FieldObject = [
@@ -44,7 +44,7 @@ final class SampleEvents: Sendable {
     }
   }
 
-  /// Events that a log may hold and that are hard to write down, each named after what is hard about it.
+  /// Makes events that are possible in a log but difficult to store. Each is named after its difficulty.
   func extremes() -> [PreparedEvent] {
     (Self.texts + Self.numbers + Self.shapes).map { event($0.name, $0.fields) }
   }

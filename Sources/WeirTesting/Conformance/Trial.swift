@@ -1,4 +1,5 @@
-// Trial: one check of a provider, with what all checks need: to give events, to look at verdicts and at what is there.
+// Trial: one check of a provider, with the functions that checks share: giving events, and comparing verdicts and
+// entries.
 
 import Weir
 import WeirDelivery
@@ -15,7 +16,7 @@ struct Trial<P: Provider>: Sendable {
   let make: @Sendable () async throws -> P
   let look: (@Sendable (P) async throws -> [Entry])?
 
-  /// The events that this check gives, and no other.
+  /// The events of this check. No other check uses them.
   let sample = SampleEvents()
 
   /// How often an event is given before it counts as never accepted.
@@ -25,7 +26,7 @@ struct Trial<P: Provider>: Sendable {
     notes.add(ProviderConformance.Finding(check: check ?? self.check, message: message))
   }
 
-  /// A provider that is set up; nil if there is none, which is a finding.
+  /// Makes a provider and sets it up. Returns `nil`, after noting a finding, if that fails.
   func provider() async -> P? {
     do {
       let provider = try await make()
@@ -39,14 +40,14 @@ struct Trial<P: Provider>: Sendable {
       }
       return provider
     } catch {
-      found("no provider, or its setup failed \(Self.tries) times: \(error)", in: .setup)
+      found("the provider could not be made, or its setup failed \(Self.tries) times: \(error)", in: .setup)
       return nil
     }
   }
 
   // MARK: Giving
 
-  /// Calls the provider once. Nil if there is not a verdict for each event, which is a finding.
+  /// Calls the provider once. Returns `nil`, after noting a finding, unless there is one verdict for each event.
   func deliver(_ events: [PreparedEvent], to provider: P) async throws -> [Verdict]? {
     let verdicts = try await provider.deliver(events)
     guard verdicts.count == events.count else {
@@ -63,8 +64,8 @@ struct Trial<P: Provider>: Sendable {
     return verdicts
   }
 
-  /// Gives events, and again those that are to be retried, until each is accepted or rejected. Nil if that can't be
-  /// known; an event that is never decided on is a finding.
+  /// Gives events, and repeats those with a retry, until each is accepted or rejected. Returns `nil` if the verdicts
+  /// are unknown. An event that is never decided on is a finding.
   func decide(_ events: [PreparedEvent], by provider: P, _ what: String = "events") async -> [EventID: Verdict]? {
     var decided: [EventID: Verdict] = [:]
     var rest = events
@@ -75,12 +76,12 @@ struct Trial<P: Provider>: Sendable {
         for (event, verdict) in zip(rest, verdicts) { decided[event.stored.id] = verdict }
         failure = nil
       } catch let refusal as BatchRefused {
-        // As delivery does: in halves, until the event at fault stands alone.
+        // As delivery does, the batch is halved until the refused event is alone.
         guard let verdicts = await split(rest, refusal, by: provider, what) else { return nil }
         decided.merge(verdicts) { $1 }
         failure = nil
       } catch let stop as DeliveryStopped {
-        found("\(what) stop delivery, until somebody mends it: \(stop.reason)")
+        found("\(what) stop delivery until somebody intervenes: \(stop.reason)")
         return nil
       } catch {
         failure = error
@@ -113,12 +114,12 @@ struct Trial<P: Provider>: Sendable {
     return first.merging(second) { $1 }
   }
 
-  /// Gives events that every provider takes. False if one is not accepted, which is a finding.
+  /// Gives events that every provider accepts. Returns `false`, after noting a finding, if one is not accepted.
   @discardableResult
   func accept(_ events: [PreparedEvent], by provider: P, _ what: String = "events") async -> Bool {
     guard let verdicts = await decide(events, by: provider, what) else { return false }
     for case .rejected(let reason) in verdicts.values {
-      found("\(what) are rejected, though nothing is wrong with them: \(reason)")
+      found("\(what) are rejected, although they are valid: \(reason)")
       return false
     }
     return true
@@ -126,7 +127,7 @@ struct Trial<P: Provider>: Sendable {
 
   // MARK: Looking
 
-  /// What the provider has of this check's events, and all associations, in order; nil if nobody can tell.
+  /// Returns this check's events that the provider has, and all associations, in order; `nil` if that is unknown.
   func entries(of provider: P) async -> [Entry]? {
     guard let look else { return nil }
     do {
@@ -135,12 +136,12 @@ struct Trial<P: Provider>: Sendable {
         return true
       }
     } catch {
-      found("what is delivered can't be told: \(error)")
+      found("delivered throws: \(error)")
       return nil
     }
   }
 
-  /// The ids of this check's events that the provider has, in order, each as often as it is there.
+  /// Returns the ids of this check's events that the provider has, in order, including repetitions.
   func ids(in provider: P) async -> [EventID]? {
     await entries(of: provider)?.compactMap { entry in
       if case .event(let id, _) = entry { return id }
@@ -148,22 +149,22 @@ struct Trial<P: Provider>: Sendable {
     }
   }
 
-  /// Looks whether these events, which were accepted, are there.
+  /// Checks that the provider has these accepted events.
   func lookFor(_ events: [PreparedEvent], in provider: P, _ what: String = "") async {
     guard let ids = await ids(in: provider) else { return }
     let there = Set(ids)
     let missing = events.filter { !there.contains($0.stored.id) }
     if let first = missing.first {
-      found("\(missing.count) of \(events.count) accepted events are not there\(what), first \(first.stored)")
+      found("\(missing.count) of \(events.count) accepted events are missing\(what), first \(first.stored)")
     }
   }
 
-  /// Looks whether each event is there once, if the provider claims that.
+  /// Checks that the provider has each event once, if it claims that.
   func lookForRepetitions(in provider: P) async {
     guard claims.contains(.keepsOnce), let ids = await ids(in: provider) else { return }
     let repeated = Dictionary(grouping: ids) { $0 }.filter { $0.value.count > 1 }
     if let one = repeated.first {
-      found("\(repeated.count) events that came again are there more than once, such as \(one.key)")
+      found("the provider has \(repeated.count) repeated events more than once, such as \(one.key)")
     }
   }
 }

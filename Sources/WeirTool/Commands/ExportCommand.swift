@@ -1,194 +1,196 @@
 // ExportCommand.swift: `weir export`: events of a log as one file of JSON lines or one table.
 
-import ArgumentParser
-import Foundation
-import Glibc
-import Weir
-import WeirDelivery
+#if Tool
+  import ArgumentParser
+  import Foundation
+  import Glibc
+  import Weir
+  import WeirDelivery
 
-enum ExportFormat: String, CaseIterable, ExpressibleByArgument, Sendable {
-  case jsonl
-  case csv
-}
-
-struct ExportCommand: ParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "export",
-    abstract: "Write events of a log as JSON lines or as a table.",
-    usage: """
-      weir export <directory> [--format <format>] [--since <time>]
-                      [--until <time>] [--event <name>]... [--columns <names>]
-                      [--output <path>] [--show-sensitive]
-      """,
-    discussion: """
-      Changes nothing in the log. Exports what weir cat prints: all events, of a log \
-      whose writer has died also those still in the lanes; but the log's own events, \
-      whose names begin with "weir.", only if --event names them.
-
-      Formats:
-        jsonl  An object a line, as providers write them: id, offset, time (RFC 3339,
-               UTC, nanoseconds), name, fields, context (of globals, user, view and
-               fields those that hold something) and flags (none here). Integers have
-               all their digits, bytes are base64.
-        csv    A header row, then a row an event: offset, id, time, name, a column
-               for each field, and one for each part of the context. A nested field
-               is outer.inner (a dot in a name is \\.); a field that has the name of a
-               column that is there already is fields.NAME; arrays are JSON. Quoted
-               as in RFC 4180, with a newline at the end of a row. A missing or null
-               field is an empty cell, an empty text is "". The columns are those of
-               the events chosen, for which the log is read twice; --columns reads it
-               once.
-
-      A text that begins with =, +, - or @ is a formula to a spreadsheet, and who can \
-      make your program capture a text can put one there. The cells here are the data \
-      as they are: import them as text where they come from strangers.
-
-      The values of sensitive fields are written as "[redacted]", in the context too; \
-      --show-sensitive writes them as they are.
-
-      --since and --until take a time such as 2026-11-21, 2026-11-21T09:30:00Z or \
-      2026-11-21T09:30:00.5+02:00: events captured at or after the one and before the \
-      other. With --output the file has its name once it is whole, and replaces a file \
-      of that name then.
-
-      Damage is passed over: each stretch is a line on standard error, all events \
-      outside it are written, and the exit code is 1.
-
-      Examples:
-        weir export events --since 2026-11-20 --until 2026-11-21 --output day.jsonl
-        weir export events --format csv --event checkout.completed | duckdb -c "…"
-        weir export events --format csv --columns time,order,price.amount
-      """)
-
-  @Argument(help: "The log's directory.")
-  var directory: String
-
-  @Option(help: "How events are written: jsonl or csv.")
-  var format: ExportFormat = .jsonl
-
-  @Option(help: ArgumentHelp("Events captured at this time or later.", valueName: "time"))
-  var since: Instant?
-
-  @Option(help: ArgumentHelp("Events captured before this time.", valueName: "time"))
-  var until: Instant?
-
-  @Option(help: ArgumentHelp("Events of this name; may be given several times.", valueName: "name"))
-  var event: [String] = []
-
-  @Option(help: ArgumentHelp("The columns of a table, with commas between.", valueName: "names"))
-  var columns: String?
-
-  @Option(help: ArgumentHelp("The file to write. Standard output if it is left out.", valueName: "path"))
-  var output: String?
-
-  @Flag(help: "Write sensitive values as they are.")
-  var showSensitive = false
-
-  private var columnNames: [String]? {
-    columns?.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+  enum ExportFormat: String, CaseIterable, ExpressibleByArgument, Sendable {
+    case jsonl
+    case csv
   }
 
-  /// How much text is written together.
-  private static let bufferBytes = 256 << 10
+  struct ExportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "export",
+      abstract: "Write events of a log as JSON lines or as a table.",
+      usage: """
+        weir export <directory> [--format <format>] [--since <time>]
+                        [--until <time>] [--event <name>]... [--columns <names>]
+                        [--output <path>] [--show-sensitive]
+        """,
+      discussion: """
+        Changes nothing in the log. Exports what weir cat prints: all events, of a log \
+        whose writer has died also those still in the lanes; but the log's own events, \
+        whose names begin with "weir.", only if --event names them.
 
-  func validate() throws {
-    if columns != nil, format != .csv { throw ValidationError("--columns is for --format csv; leave it out") }
-    let names = columnNames ?? []
-    // A column that is left empty would say that no event has such a field.
-    if names.contains("") { throw ValidationError("--columns has an empty name in it; leave it out") }
-    if let name = names.first(where: { name in names.count { $0 == name } > 1 }) {
-      throw ValidationError("--columns has \(Terminal.quoted(name)) twice; name each column once")
-    }
-    if let since, let until, until.timestamp <= since.timestamp {
-      throw ValidationError("--until is not after --since, so there would be nothing to export; see the two")
-    }
-  }
+        Formats:
+          jsonl  An object a line, as providers write them: id, offset, time (RFC 3339,
+                 UTC, nanoseconds), name, fields, context (of globals, user, view and
+                 fields those that hold something) and flags (none here). Integers have
+                 all their digits, bytes are base64.
+          csv    A header row, then a row an event: offset, id, time, name, a column
+                 for each field, and one for each part of the context. A nested field
+                 is outer.inner (a dot in a name is \\.); a field that has the name of a
+                 column that is there already is fields.NAME; arrays are JSON. Quoted
+                 as in RFC 4180, with a newline at the end of a row. A missing or null
+                 field is an empty cell, an empty text is "". The columns are those of
+                 the events chosen, for which the log is read twice; --columns reads it
+                 once.
 
-  func run() throws {
-    let stop = try StopSwitch()
-    stop.stopOnSignals()
-    // The log first: one that is not there is no reason to touch the output.
-    let source = try Source(self, stop)
-    let target = try OutputTarget(output)
-    var buffer: [UInt8] = []
-    func write(ifOver limit: Int) throws {
-      guard buffer.count > limit else { return }
-      try target.write(buffer)
-      buffer.removeAll(keepingCapacity: true)
+        A text that begins with =, +, - or @ is a formula to a spreadsheet, and who can \
+        make your program capture a text can put one there. The cells here are the data \
+        as they are: import them as text where they come from strangers.
+
+        The values of sensitive fields are written as "[redacted]", in the context too; \
+        --show-sensitive writes them as they are.
+
+        --since and --until take a time such as 2026-11-21, 2026-11-21T09:30:00Z or \
+        2026-11-21T09:30:00.5+02:00: events captured at or after the one and before the \
+        other. With --output the file has its name once it is whole, and replaces a file \
+        of that name then.
+
+        Damage is passed over: each stretch is a line on standard error, all events \
+        outside it are written, and the exit code is 1.
+
+        Examples:
+          weir export events --since 2026-11-20 --until 2026-11-21 --output day.jsonl
+          weir export events --format csv --event checkout.completed | duckdb -c "…"
+          weir export events --format csv --columns time,order,price.amount
+        """)
+
+    @Argument(help: "The log's directory.")
+    var directory: String
+
+    @Option(help: "How events are written: jsonl or csv.")
+    var format: ExportFormat = .jsonl
+
+    @Option(help: ArgumentHelp("Events captured at this time or later.", valueName: "time"))
+    var since: Instant?
+
+    @Option(help: ArgumentHelp("Events captured before this time.", valueName: "time"))
+    var until: Instant?
+
+    @Option(help: ArgumentHelp("Events of this name; may be given several times.", valueName: "name"))
+    var event: [String] = []
+
+    @Option(help: ArgumentHelp("The columns of a table, with commas between.", valueName: "names"))
+    var columns: String?
+
+    @Option(help: ArgumentHelp("The file to write. Standard output if it is left out.", valueName: "path"))
+    var output: String?
+
+    @Flag(help: "Write sensitive values as they are.")
+    var showSensitive = false
+
+    private var columnNames: [String]? {
+      columns?.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
     }
-    switch format {
-    case .jsonl:
-      let json = EventJSON()
-      try source.read { event in
-        json.append(event, to: &buffer)
-        buffer.append(UInt8(ascii: "\n"))
-        try write(ifOver: Self.bufferBytes)
+
+    /// How much text is written together.
+    private static let bufferBytes = 256 << 10
+
+    func validate() throws {
+      if columns != nil, format != .csv { throw ValidationError("--columns is for --format csv; leave it out") }
+      let names = columnNames ?? []
+      // A column that is left empty would say that no event has such a field.
+      if names.contains("") { throw ValidationError("--columns has an empty name in it; leave it out") }
+      if let name = names.first(where: { name in names.count { $0 == name } > 1 }) {
+        throw ValidationError("--columns has \(Terminal.quoted(name)) twice; name each column once")
       }
-    case .csv:
-      let table = try table(of: source, escapesControls: target.isTerminal)
-      buffer = table.header()
-      try source.read { event in
-        table.append(event, to: &buffer)
-        try write(ifOver: Self.bufferBytes)
+      if let since, let until, until.timestamp <= since.timestamp {
+        throw ValidationError("--until is not after --since, so there would be nothing to export; see the two")
       }
     }
-    if case .signal(let number) = stop.cause { throw ExitCode.signal(number) }
-    try write(ifOver: 0)
-    try target.finish()
-    if source.isDamaged { throw ExitCode.damaged }
-  }
 
-  private func table(of source: Source, escapesControls: Bool) throws -> CSVTable {
-    if let columnNames { return CSVTable(columnNames, escapesControls: escapesControls) }
-    var found = CSVColumns()
-    try source.read { event in try found.add(event) }
-    return CSVTable(found.names, escapesControls: escapesControls)
-  }
-}
-
-extension ExportCommand {
-  /// The events chosen. May be read twice, and gives the same ones both times, of a log that grows too.
-  fileprivate final class Source {
-    private let command: ExportCommand
-    private let stop: StopSwitch
-    private let names: Set<String>
-    private var end: Offset?
-    private(set) var isDamaged = false
-    private var first: EventReader?
-
-    init(_ command: ExportCommand, _ stop: StopSwitch) throws(WeirError) {
-      self.command = command
-      self.stop = stop
-      names = Set(command.event)
-      first = try EventReader(directory: command.directory)
-    }
-
-    /// Gives each event to `take`, redacted unless told otherwise, until the stop switch is thrown.
-    func read(_ take: (StoredEvent) throws -> Void) throws {
-      let reader = try first ?? EventReader(directory: command.directory)
-      first = nil
-      let isFirstReading = end == nil
-      let directory = command.directory
-      reader.onSkip = { [self] skip in
-        if !skip.isRemoval { isDamaged = true }
-        // The second reading finds the same again.
-        if isFirstReading { writeDiagnostic("\(directory): \(Damage.describe(skip))") }
+    func run() throws {
+      let stop = try StopSwitch()
+      stop.stopOnSignals()
+      // The log first: one that is not there is no reason to touch the output.
+      let source = try Source(self, stop)
+      let target = try OutputTarget(output)
+      var buffer: [UInt8] = []
+      func write(ifOver limit: Int) throws {
+        guard buffer.count > limit else { return }
+        try target.write(buffer)
+        buffer.removeAll(keepingCapacity: true)
       }
-      var next: Offset = 0
-      while !stop.isThrown, let event = try reader.next() {
-        if let end, event.offset >= end { break }
-        next = event.offset + 1
-        if isChosen(event) { try take(command.showSensitive ? event : event.redacted()) }
+      switch format {
+      case .jsonl:
+        let json = EventJSON()
+        try source.read { event in
+          json.append(event, to: &buffer)
+          buffer.append(UInt8(ascii: "\n"))
+          try write(ifOver: Self.bufferBytes)
+        }
+      case .csv:
+        let table = try table(of: source, escapesControls: target.isTerminal)
+        buffer = table.header()
+        try source.read { event in
+          table.append(event, to: &buffer)
+          try write(ifOver: Self.bufferBytes)
+        }
       }
-      if isFirstReading { end = next }
+      if case .signal(let number) = stop.cause { throw ExitCode.signal(number) }
+      try write(ifOver: 0)
+      try target.finish()
+      if source.isDamaged { throw ExitCode.damaged }
     }
 
-    private func isChosen(_ event: StoredEvent) -> Bool {
-      let isTheLogsOwn = event.name.hasPrefix("weir.") && event.name != StoredEvent.undefinedName
-      guard names.isEmpty ? !isTheLogsOwn : names.contains(event.name) else { return false }
-      if let since = command.since, event.time < since.timestamp { return false }
-      if let until = command.until, event.time >= until.timestamp { return false }
-      return true
+    private func table(of source: Source, escapesControls: Bool) throws -> CSVTable {
+      if let columnNames { return CSVTable(columnNames, escapesControls: escapesControls) }
+      var found = CSVColumns()
+      try source.read { event in try found.add(event) }
+      return CSVTable(found.names, escapesControls: escapesControls)
     }
   }
-}
+
+  extension ExportCommand {
+    /// The events chosen. May be read twice, and gives the same ones both times, of a log that grows too.
+    fileprivate final class Source {
+      private let command: ExportCommand
+      private let stop: StopSwitch
+      private let names: Set<String>
+      private var end: Offset?
+      private(set) var isDamaged = false
+      private var first: EventReader?
+
+      init(_ command: ExportCommand, _ stop: StopSwitch) throws(WeirError) {
+        self.command = command
+        self.stop = stop
+        names = Set(command.event)
+        first = try EventReader(directory: command.directory)
+      }
+
+      /// Gives each event to `take`, redacted unless told otherwise, until the stop switch is thrown.
+      func read(_ take: (StoredEvent) throws -> Void) throws {
+        let reader = try first ?? EventReader(directory: command.directory)
+        first = nil
+        let isFirstReading = end == nil
+        let directory = command.directory
+        reader.onSkip = { [self] skip in
+          if !skip.isRemoval { isDamaged = true }
+          // The second reading finds the same again.
+          if isFirstReading { writeDiagnostic("\(directory): \(Damage.describe(skip))") }
+        }
+        var next: Offset = 0
+        while !stop.isThrown, let event = try reader.next() {
+          if let end, event.offset >= end { break }
+          next = event.offset + 1
+          if isChosen(event) { try take(command.showSensitive ? event : event.redacted()) }
+        }
+        if isFirstReading { end = next }
+      }
+
+      private func isChosen(_ event: StoredEvent) -> Bool {
+        let isTheLogsOwn = event.name.hasPrefix("weir.") && event.name != StoredEvent.undefinedName
+        guard names.isEmpty ? !isTheLogsOwn : names.contains(event.name) else { return false }
+        if let since = command.since, event.time < since.timestamp { return false }
+        if let until = command.until, event.time >= until.timestamp { return false }
+        return true
+      }
+    }
+  }
+#endif

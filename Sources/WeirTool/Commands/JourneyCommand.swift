@@ -1,160 +1,162 @@
 // JourneyCommand.swift: `weir journey`: the way of one event, from its capture to each provider.
 
-import ArgumentParser
-import Foundation
-import Weir
-import WeirDelivery
-import WeirJSON
+#if Tool
+  import ArgumentParser
+  import Foundation
+  import Weir
+  import WeirDelivery
+  import WeirJSON
 
-struct JourneyCommand: ParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "journey",
-    abstract: "Tell the way of one event, from its capture to each provider.",
-    discussion: """
-      EVENT is an offset, as weir cat prints it, or an id: 32 hex digits, or the UUID \
-      that weir cat --context prints. Nothing in a log tells where an id lies, so the \
-      log is gone over up to it, ten million events a second or so; an offset is found \
-      at once.
+  struct JourneyCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "journey",
+      abstract: "Tell the way of one event, from its capture to each provider.",
+      discussion: """
+        EVENT is an offset, as weir cat prints it, or an id: 32 hex digits, or the UUID \
+        that weir cat --context prints. Nothing in a log tells where an id lies, so the \
+        log is gone over up to it, ten million events a second or so; an offset is found \
+        at once.
 
-      Changes nothing, and may run beside a live writer and live deliveries: what these \
-      have settled and not noted yet, for a moment, shows as pending. The notes of \
-      attempts are bounded: those of old events may be gone. What became of the event \
-      is told all the same.
+        Changes nothing, and may run beside a live writer and live deliveries: what these \
+        have settled and not noted yet, for a moment, shows as pending. The notes of \
+        attempts are bounded: those of old events may be gone. What became of the event \
+        is told all the same.
 
-      The values of sensitive fields are printed as "[redacted]"; --show-sensitive \
-      prints them as they are.
+        The values of sensitive fields are printed as "[redacted]"; --show-sensitive \
+        prints them as they are.
 
-      Keys with --json: event (as weir export --format jsonl has it), steps (an array \
-      of objects with time, provider and step: captured (opening, lane), noted, \
-      in_lane, drained (offset, file, batch), attempted (number, first, last, events, \
-      bytes, seconds, result, answer), redriven (the same), withheld, rejected (reason), \
-      settled), outcomes \
-      (provider, fate: acknowledged, rejected, withheld, pending or before, and the \
-      reason), unread (what could not be read). Keys without a value are left out.
+        Keys with --json: event (as weir export --format jsonl has it), steps (an array \
+        of objects with time, provider and step: captured (opening, lane), noted, \
+        in_lane, drained (offset, file, batch), attempted (number, first, last, events, \
+        bytes, seconds, result, answer), redriven (the same), withheld, rejected (reason), \
+        settled), outcomes \
+        (provider, fate: acknowledged, rejected, withheld, pending or before, and the \
+        reason), unread (what could not be read). Keys without a value are left out.
 
-      Examples:
-        weir journey events 4711
-        weir journey events 5c1de2b7a09f43618000000000000123
-        weir journey events 4711 --json | jq -c '.outcomes[]'
-      """)
+        Examples:
+          weir journey events 4711
+          weir journey events 5c1de2b7a09f43618000000000000123
+          weir journey events 4711 --json | jq -c '.outcomes[]'
+        """)
 
-  @Argument(help: "The log's directory.")
-  var directory: String
+    @Argument(help: "The log's directory.")
+    var directory: String
 
-  @Argument(help: "The event's offset or id.")
-  var event: EventArgument
+    @Argument(help: "The event's offset or id.")
+    var event: EventArgument
 
-  @Flag(help: "Print one JSON object.")
-  var json = false
+    @Flag(help: "Print one JSON object.")
+    var json = false
 
-  @Flag(help: "Print sensitive values as they are.")
-  var showSensitive = false
+    @Flag(help: "Print sensitive values as they are.")
+    var showSensitive = false
 
-  func run() throws {
-    let log = LogDirectory(directory)
-    let journey =
-      switch event {
-      case .offset(let offset): try log.journey(at: offset, showsSensitive: showSensitive)
-      case .id(let id): try log.journey(of: id, showsSensitive: showSensitive)
+    func run() throws {
+      let log = LogDirectory(directory)
+      let journey =
+        switch event {
+        case .offset(let offset): try log.journey(at: offset, showsSensitive: showSensitive)
+        case .id(let id): try log.journey(of: id, showsSensitive: showSensitive)
+        }
+      try writeOutput(json ? JourneyReport.json(journey) : JourneyReport.text(journey))
+    }
+  }
+
+  /// An event as a person names it.
+  enum EventArgument: ExpressibleByArgument, Equatable {
+    case offset(Offset)
+    case id(EventID)
+
+    init?(argument: String) {
+      if let id = EventID(argument) ?? UUID(uuidString: argument).flatMap({ EventID($0) }) {
+        self = .id(id)
+      } else if let offset = Offset(argument), argument.utf8.first != UInt8(ascii: "+") {
+        self = .offset(offset)
+      } else {
+        return nil
       }
-    try writeOutput(json ? JourneyReport.json(journey) : JourneyReport.text(journey))
-  }
-}
-
-/// An event as a person names it.
-enum EventArgument: ExpressibleByArgument, Equatable {
-  case offset(Offset)
-  case id(EventID)
-
-  init?(argument: String) {
-    if let id = EventID(argument) ?? UUID(uuidString: argument).flatMap({ EventID($0) }) {
-      self = .id(id)
-    } else if let offset = Offset(argument), argument.utf8.first != UInt8(ascii: "+") {
-      self = .offset(offset)
-    } else {
-      return nil
     }
   }
-}
 
-/// A journey as it is printed.
-enum JourneyReport {
-  /// Lines for people.
-  static func text(_ journey: Journey) -> String {
-    var fields: [UInt8] = []
-    EventFormat.appendText(journey.event.fields, to: &fields)
-    var rows = [
-      ("event", Terminal.name(journey.event.name) + String(decoding: fields, as: UTF8.self)),
-      ("offset", "\(journey.offset)"), ("id", "\(journey.id)"), ("", ""),
-    ]
-    rows += journey.steps.map { step in
-      let provider = step.provider.map { $0 + ": " } ?? ""
-      return (step.time?.description ?? "-", provider + Terminal.printable(step.what.description))
-    }
-    if !journey.outcomes.isEmpty { rows.append(("", "")) }
-    rows += journey.outcomes.map { ($0.provider, Terminal.printable($0.fate.description)) }
-    rows += journey.unread.map { ("unread", Terminal.printable($0)) }
-    return Table.text(rows.map { (label: $0.0, value: $0.1) })
-  }
-
-  /// One object, on one line.
-  static func json(_ journey: Journey) -> String {
-    var bytes: [UInt8] = []
-    JSONText.append(literal: "{\"event\":", to: &bytes)
-    EventJSON().append(journey.event, to: &bytes)
-    let rest: FieldObject = [
-      "steps": .array(journey.steps.map { .object(object($0)) }),
-      "outcomes": .array(journey.outcomes.map { .object(object($0)) }),
-      "unread": .array(journey.unread.map { .string($0) }),
-    ]
-    EventJSON().append(members: rest, after: true, to: &bytes)
-    JSONText.append(literal: "}\n", to: &bytes)
-    return String(decoding: bytes, as: UTF8.self)
-  }
-
-  private static func object(_ step: Journey.Step) -> FieldObject {
-    var members: [(String, FieldValue)] = []
-    if let time = step.time { members.append(("time", .string(time.description))) }
-    if let provider = step.provider { members.append(("provider", .string(provider))) }
-    switch step.what {
-    case .captured(let opening, let lane):
-      let digits = String(opening, radix: 16)
-      let text = String(repeating: "0", count: 16 - digits.count) + digits
-      members += [("step", "captured"), ("opening", .string(text)), ("lane", .int(Int64(lane)))]
-    case .noted: members.append(("step", "noted"))
-    case .inLane: members.append(("step", "in_lane"))
-    case .drained(let offset, let file, let isBatch):
-      members += [
-        ("step", "drained"), ("offset", .uint(offset)), ("file", .string(file)), ("batch", .bool(isBatch)),
+  /// A journey as it is printed.
+  enum JourneyReport {
+    /// Lines for people.
+    static func text(_ journey: Journey) -> String {
+      var fields: [UInt8] = []
+      EventFormat.appendText(journey.event.fields, to: &fields)
+      var rows = [
+        ("event", Terminal.name(journey.event.name) + String(decoding: fields, as: UTF8.self)),
+        ("offset", "\(journey.offset)"), ("id", "\(journey.id)"), ("", ""),
       ]
-    case .attempted(let attempt): members += [("step", "attempted")] + object(attempt)
-    case .redriven(let attempt): members += [("step", "redriven")] + object(attempt)
-    case .withheld: members.append(("step", "withheld"))
-    case .rejected(let reason): members += [("step", "rejected"), ("reason", .string(reason))]
-    case .settled: members.append(("step", "settled"))
-    }
-    return FieldObject(members)
-  }
-
-  private static func object(_ attempt: Journey.Attempt) -> [(String, FieldValue)] {
-    [
-      ("number", .int(Int64(attempt.number))), ("first", .uint(attempt.first)),
-      ("last", .uint(attempt.last)), ("events", .int(Int64(attempt.events))), ("bytes", .int(Int64(attempt.bytes))),
-      ("seconds", .double(attempt.duration / .seconds(1))), ("result", .string(attempt.result.rawValue)),
-      ("answer", .string(attempt.answer)),
-    ]
-  }
-
-  private static func object(_ outcome: Journey.Outcome) -> FieldObject {
-    let (fate, reason): (String, String?) =
-      switch outcome.fate {
-      case .acknowledged: ("acknowledged", nil)
-      case .rejected(let reason): ("rejected", reason)
-      case .withheld: ("withheld", nil)
-      case .pending: ("pending", nil)
-      case .before: ("before", nil)
+      rows += journey.steps.map { step in
+        let provider = step.provider.map { $0 + ": " } ?? ""
+        return (step.time?.description ?? "-", provider + Terminal.printable(step.what.description))
       }
-    let members: [(String, FieldValue)] = [("provider", .string(outcome.provider)), ("fate", .string(fate))]
-    return FieldObject(members + (reason.map { [("reason", .string($0))] } ?? []))
+      if !journey.outcomes.isEmpty { rows.append(("", "")) }
+      rows += journey.outcomes.map { ($0.provider, Terminal.printable($0.fate.description)) }
+      rows += journey.unread.map { ("unread", Terminal.printable($0)) }
+      return Table.text(rows.map { (label: $0.0, value: $0.1) })
+    }
+
+    /// One object, on one line.
+    static func json(_ journey: Journey) -> String {
+      var bytes: [UInt8] = []
+      JSONText.append(literal: "{\"event\":", to: &bytes)
+      EventJSON().append(journey.event, to: &bytes)
+      let rest: FieldObject = [
+        "steps": .array(journey.steps.map { .object(object($0)) }),
+        "outcomes": .array(journey.outcomes.map { .object(object($0)) }),
+        "unread": .array(journey.unread.map { .string($0) }),
+      ]
+      EventJSON().append(members: rest, after: true, to: &bytes)
+      JSONText.append(literal: "}\n", to: &bytes)
+      return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func object(_ step: Journey.Step) -> FieldObject {
+      var members: [(String, FieldValue)] = []
+      if let time = step.time { members.append(("time", .string(time.description))) }
+      if let provider = step.provider { members.append(("provider", .string(provider))) }
+      switch step.what {
+      case .captured(let opening, let lane):
+        let digits = String(opening, radix: 16)
+        let text = String(repeating: "0", count: 16 - digits.count) + digits
+        members += [("step", "captured"), ("opening", .string(text)), ("lane", .int(Int64(lane)))]
+      case .noted: members.append(("step", "noted"))
+      case .inLane: members.append(("step", "in_lane"))
+      case .drained(let offset, let file, let isBatch):
+        members += [
+          ("step", "drained"), ("offset", .uint(offset)), ("file", .string(file)), ("batch", .bool(isBatch)),
+        ]
+      case .attempted(let attempt): members += [("step", "attempted")] + object(attempt)
+      case .redriven(let attempt): members += [("step", "redriven")] + object(attempt)
+      case .withheld: members.append(("step", "withheld"))
+      case .rejected(let reason): members += [("step", "rejected"), ("reason", .string(reason))]
+      case .settled: members.append(("step", "settled"))
+      }
+      return FieldObject(members)
+    }
+
+    private static func object(_ attempt: Journey.Attempt) -> [(String, FieldValue)] {
+      [
+        ("number", .int(Int64(attempt.number))), ("first", .uint(attempt.first)),
+        ("last", .uint(attempt.last)), ("events", .int(Int64(attempt.events))), ("bytes", .int(Int64(attempt.bytes))),
+        ("seconds", .double(attempt.duration / .seconds(1))), ("result", .string(attempt.result.rawValue)),
+        ("answer", .string(attempt.answer)),
+      ]
+    }
+
+    private static func object(_ outcome: Journey.Outcome) -> FieldObject {
+      let (fate, reason): (String, String?) =
+        switch outcome.fate {
+        case .acknowledged: ("acknowledged", nil)
+        case .rejected(let reason): ("rejected", reason)
+        case .withheld: ("withheld", nil)
+        case .pending: ("pending", nil)
+        case .before: ("before", nil)
+        }
+      let members: [(String, FieldValue)] = [("provider", .string(outcome.provider)), ("fate", .string(fate))]
+      return FieldObject(members + (reason.map { [("reason", .string($0))] } ?? []))
+    }
   }
-}
+#endif

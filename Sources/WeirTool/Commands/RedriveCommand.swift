@@ -1,85 +1,87 @@
 // RedriveCommand.swift: `weir redrive`: gives a provider again what it rejected.
 
-import ArgumentParser
-import Foundation
-import Weir
-import WeirDelivery
+#if Tool
+  import ArgumentParser
+  import Foundation
+  import Weir
+  import WeirDelivery
 
-struct RedriveCommand: ParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "redrive",
-    abstract: "Give a provider again what it rejected.",
-    discussion: """
-      For after the fault was mended there, or by an option of weir deliver such as \
-      another preset. Each dead letter is given once more, with the id of its event; \
-      one that is rejected again stays among the dead letters, and is not given a \
-      third time. Nothing is removed. It may be killed at any point and run again, and \
-      goes beside the delivery of new events. A second one is refused as locked. SIGINT \
-      and SIGTERM end it in order, with the report, a second one at once.
+  struct RedriveCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "redrive",
+      abstract: "Give a provider again what it rejected.",
+      discussion: """
+        For after the fault was mended there, or by an option of weir deliver such as \
+        another preset. Each dead letter is given once more, with the id of its event; \
+        one that is rejected again stays among the dead letters, and is not given a \
+        third time. Nothing is removed. It may be killed at any point and run again, and \
+        goes beside the delivery of new events. A second one is refused as locked. SIGINT \
+        and SIGTERM end it in order, with the report, a second one at once.
 
-      Exit codes: as of weir deliver.
+        Exit codes: as of weir deliver.
 
-      Examples:
-        weir dead-letters events shop
-        weir redrive events shop --to http://localhost:8080 --preset segment
-      """)
+        Examples:
+          weir dead-letters events shop
+          weir redrive events shop --to http://localhost:8080 --preset segment
+        """)
 
-  @Argument(help: "The log's directory.")
-  var directory: String
+    @Argument(help: "The log's directory.")
+    var directory: String
 
-  @Argument(help: "The provider's name, as weir stat shows it.")
-  var name: String
+    @Argument(help: "The provider's name, as weir stat shows it.")
+    var name: String
 
-  @OptionGroup var provider: ProviderOptions
+    @OptionGroup var provider: ProviderOptions
 
-  @Option(help: "End after so long with what is pending, such as 90s or 10m.", transform: TimeSpan.init(parsing:))
-  var budget: TimeSpan?
+    @Option(help: "End after so long with what is pending, such as 90s or 10m.", transform: TimeSpan.init(parsing:))
+    var budget: TimeSpan?
 
-  private static let longest = Duration.seconds(365 * 86_400)
-  /// How long its end may take after a signal: twice what a provider is given to return.
-  private static let patience: UInt64 = 12_000_000_000
+    private static let longest = Duration.seconds(365 * 86_400)
+    /// How long its end may take after a signal: twice what a provider is given to return.
+    private static let patience: UInt64 = 12_000_000_000
 
-  func validate() throws {
-    guard provider.to.count == 1, provider.names.isEmpty else {
-      throw ValidationError("give one --to, and no --name: the name stands before it")
+    func validate() throws {
+      guard provider.to.count == 1, provider.names.isEmpty else {
+        throw ValidationError("give one --to, and no --name: the name stands before it")
+      }
+    }
+
+    func run() throws {
+      let stop = try StopSwitch()
+      stop.stopOnSignals()
+      let start = MonotonicTime.now.nanoseconds
+      var named = provider
+      named.names = [name]
+      try named.validate()
+      guard let provider = try ProviderSource(named).providers().first else { return }
+      let log = LogDirectory(directory)
+      let budget = budget?.duration ?? Self.longest
+      let redriving = Task.detached {
+        var configuration = Dispatcher.Configuration()
+        configuration.logger = nil
+        return try await log.redrive(
+          to: provider, options: DeliverCommand.options(.beginning), configuration: configuration, timeout: budget)
+      }
+      let isDone = Latch()
+      Task.detached {
+        _ = await redriving.result
+        isDone.set()
+      }
+      while !isDone.isSet, !stop.isThrown { stop.sleep(milliseconds: 20) }
+      if !isDone.isSet {
+        redriving.cancel()
+        let end = MonotonicTime.now.nanoseconds + Self.patience
+        while !isDone.isSet, MonotonicTime.now.nanoseconds < end { Thread.sleep(forTimeInterval: 0.02) }
+        // A provider that does not return is left: what was settled last may come again, as after a kill.
+        if !isDone.isSet, case .signal(let number) = stop.cause { throw ExitCode.signal(number) }
+      }
+      let report = try waitForEnd { try await redriving.value }
+      let outcome = DeliveryOutcome(
+        log: directory, entries: [DeliveryOutcome.Entry(report)], nanoseconds: MonotonicTime.now.nanoseconds - start)
+      for line in outcome.lines { try writeReport(line + "\n") }
+      for complaint in outcome.complaints { writeDiagnostic(complaint) }
+      if case .signal(let number) = stop.cause { throw ExitCode.signal(number) }
+      if outcome.exitCode != .success { throw outcome.exitCode }
     }
   }
-
-  func run() throws {
-    let stop = try StopSwitch()
-    stop.stopOnSignals()
-    let start = MonotonicTime.now.nanoseconds
-    var named = provider
-    named.names = [name]
-    try named.validate()
-    guard let provider = try ProviderSource(named).providers().first else { return }
-    let log = LogDirectory(directory)
-    let budget = budget?.duration ?? Self.longest
-    let redriving = Task.detached {
-      var configuration = Dispatcher.Configuration()
-      configuration.logger = nil
-      return try await log.redrive(
-        to: provider, options: DeliverCommand.options(.beginning), configuration: configuration, timeout: budget)
-    }
-    let isDone = Latch()
-    Task.detached {
-      _ = await redriving.result
-      isDone.set()
-    }
-    while !isDone.isSet, !stop.isThrown { stop.sleep(milliseconds: 20) }
-    if !isDone.isSet {
-      redriving.cancel()
-      let end = MonotonicTime.now.nanoseconds + Self.patience
-      while !isDone.isSet, MonotonicTime.now.nanoseconds < end { Thread.sleep(forTimeInterval: 0.02) }
-      // A provider that does not return is left: what was settled last may come again, as after a kill.
-      if !isDone.isSet, case .signal(let number) = stop.cause { throw ExitCode.signal(number) }
-    }
-    let report = try waitForEnd { try await redriving.value }
-    let outcome = DeliveryOutcome(
-      log: directory, entries: [DeliveryOutcome.Entry(report)], nanoseconds: MonotonicTime.now.nanoseconds - start)
-    for line in outcome.lines { try writeReport(line + "\n") }
-    for complaint in outcome.complaints { writeDiagnostic(complaint) }
-    if case .signal(let number) = stop.cause { throw ExitCode.signal(number) }
-    if outcome.exitCode != .success { throw outcome.exitCode }
-  }
-}
+#endif

@@ -1,239 +1,241 @@
 // ContractReport.swift: the violations of a log, counted by event, field and rule.
 
-import Weir
-import WeirContracts
-import WeirJSON
+#if Tool
+  import Weir
+  import WeirContracts
+  import WeirJSON
 
-/// What `weir contract check` found, summed up.
-struct ContractReport {
-  /// A rule of a field of an event; for defaults the rule is empty.
-  private struct Key: Hashable {
-    var event: String
-    var field: String
-    var rule: String
-  }
-
-  private struct Count {
-    var count: UInt64 = 0
-    var firstOffset: Offset
-    /// What was found first, or filled in.
-    var example: FieldValue?
-  }
-
-  /// How many different rules, and how many different defaults, are counted apart. The names of unknown fields may be
-  /// as many as there are events.
-  static let maximumKeys = 10_000
-
-  private let contract: Contract
-  private let showSensitive: Bool
-  private var rules: [Key: Count] = [:]
-  private var defaults: [Key: Count] = [:]
-  private var others: UInt64 = 0
-  private var events: UInt64 = 0
-  private var violating: UInt64 = 0
-  private(set) var violations: UInt64 = 0
-  private var defaulted: UInt64 = 0
-  /// Events whose definitions are lost to damage: nobody can say what is in them.
-  private(set) var unchecked: UInt64 = 0
-
-  init(contract: Contract, showSensitive: Bool) {
-    self.contract = contract
-    self.showSensitive = showSensitive
-  }
-
-  /// Counts an event that can't be held against the contract.
-  mutating func addUnchecked() { unchecked += 1 }
-
-  /// Whether the log is as the contract says; nil if nothing says otherwise, but not every event could be checked.
-  private var isKept: Bool? { violations > 0 ? false : unchecked > 0 ? nil : true }
-
-  mutating func add(_ outcome: ContractOutcome, of event: StoredEvent) {
-    events += 1
-    if outcome.isClean { return }
-    if !outcome.violations.isEmpty { violating += 1 }
-    violations += UInt64(outcome.violations.count + outcome.omittedViolations)
-    defaulted += UInt64(outcome.defaults.count)
-    others += UInt64(outcome.omittedViolations)
-    for violation in outcome.violations {
-      let key = Key(event: violation.event, field: violation.field, rule: violation.rule)
-      let shown = showSensitive ? violation : violation.redacted()
-      if !Self.count(key, event.offset, shown.value, in: &rules) { others += 1 }
+  /// What `weir contract check` found, summed up.
+  struct ContractReport {
+    /// A rule of a field of an event; for defaults the rule is empty.
+    private struct Key: Hashable {
+      var event: String
+      var field: String
+      var rule: String
     }
-    for item in outcome.defaults {
-      _ = Self.count(Key(event: event.name, field: item.field, rule: ""), event.offset, item.value, in: &defaults)
-    }
-  }
 
-  /// False if there are too many different ones already.
-  private static func count(
-    _ key: Key, _ offset: Offset, _ example: FieldValue?, in counts: inout [Key: Count]
-  ) -> Bool {
-    if counts[key] == nil {
-      guard counts.count < maximumKeys else { return false }
-      counts[key] = Count(firstOffset: offset, example: example)
+    private struct Count {
+      var count: UInt64 = 0
+      var firstOffset: Offset
+      /// What was found first, or filled in.
+      var example: FieldValue?
     }
-    counts[key]?.count += 1
-    return true
-  }
 
-  /// The most frequent first; of equally many, in the order of the log.
-  private static func sorted(_ counts: [Key: Count]) -> [(key: Key, value: Count)] {
-    counts.sorted { left, right in
-      if left.value.count != right.value.count { return left.value.count > right.value.count }
-      if left.value.firstOffset != right.value.firstOffset { return left.value.firstOffset < right.value.firstOffset }
-      return (left.key.event, left.key.field, left.key.rule) < (right.key.event, right.key.field, right.key.rule)
+    /// How many different rules, and how many different defaults, are counted apart. The names of unknown fields may be
+    /// as many as there are events.
+    static let maximumKeys = 10_000
+
+    private let contract: Contract
+    private let showSensitive: Bool
+    private var rules: [Key: Count] = [:]
+    private var defaults: [Key: Count] = [:]
+    private var others: UInt64 = 0
+    private var events: UInt64 = 0
+    private var violating: UInt64 = 0
+    private(set) var violations: UInt64 = 0
+    private var defaulted: UInt64 = 0
+    /// Events whose definitions are lost to damage: nobody can say what is in them.
+    private(set) var unchecked: UInt64 = 0
+
+    init(contract: Contract, showSensitive: Bool) {
+      self.contract = contract
+      self.showSensitive = showSensitive
     }
-  }
-}
 
-extension ContractReport {
-  /// For people: what was broken, what was filled in, the sums.
-  func text(of directory: String, limit: Int?) -> String {
-    let limit = limit ?? .max
-    let result =
-      switch isKept {
-      case true?: "as the contract says"
-      case false?: "against the contract"
-      case nil: "not known, for not every event could be checked"
+    /// Counts an event that can't be held against the contract.
+    mutating func addUnchecked() { unchecked += 1 }
+
+    /// Whether the log is as the contract says; nil if nothing says otherwise, but not every event could be checked.
+    private var isKept: Bool? { violations > 0 ? false : unchecked > 0 ? nil : true }
+
+    mutating func add(_ outcome: ContractOutcome, of event: StoredEvent) {
+      events += 1
+      if outcome.isClean { return }
+      if !outcome.violations.isEmpty { violating += 1 }
+      violations += UInt64(outcome.violations.count + outcome.omittedViolations)
+      defaulted += UInt64(outcome.defaults.count)
+      others += UInt64(outcome.omittedViolations)
+      for violation in outcome.violations {
+        let key = Key(event: violation.event, field: violation.field, rule: violation.rule)
+        let shown = showSensitive ? violation : violation.redacted()
+        if !Self.count(key, event.offset, shown.value, in: &rules) { others += 1 }
       }
-    var text = ""
-    for (key, count) in Self.sorted(rules).prefix(limit) {
-      let example = count.example.map { ", found \(Self.shortened($0))" } ?? ""
-      text += "\(Self.place(key)): \(Terminal.printable(key.rule)): \(Self.times(count))\(example)\n"
+      for item in outcome.defaults {
+        _ = Self.count(Key(event: event.name, field: item.field, rule: ""), event.offset, item.value, in: &defaults)
+      }
     }
-    for (key, count) in Self.sorted(defaults).prefix(limit) {
-      let value = count.example.map(Self.shortened) ?? "null"
-      text += "\(Self.place(key)): default \(value): \(Self.times(count))\n"
+
+    /// False if there are too many different ones already.
+    private static func count(
+      _ key: Key, _ offset: Offset, _ example: FieldValue?, in counts: inout [Key: Count]
+    ) -> Bool {
+      if counts[key] == nil {
+        guard counts.count < maximumKeys else { return false }
+        counts[key] = Count(firstOffset: offset, example: example)
+      }
+      counts[key]?.count += 1
+      return true
     }
-    return text
-      + Table.text(
-        [
-          ("log", directory), ("contract", Terminal.printable("\(contract.name) \(contract.version)")),
-          ("result", result),
-          ("events", Quantity.count(events)), ("violating events", Quantity.count(violating)),
-          ("violations", Quantity.count(violations)), ("defaults", Quantity.count(defaulted)),
-        ] + (unchecked == 0 ? [] : [("not checked", Quantity.count(unchecked))])
-          + (others == 0 ? [] : [("not listed", Quantity.count(others))]))
-  }
 
-  private static func place(_ key: Key) -> String {
-    key.field.isEmpty ? Terminal.name(key.event) : "\(Terminal.name(key.event)): \(Terminal.name(key.field))"
-  }
-
-  private static func times(_ count: Count) -> String {
-    count.count == 1
-      ? "once, at offset \(count.firstOffset)"
-      : "\(Quantity.count(count.count)) times, first at offset \(count.firstOffset)"
-  }
-
-  /// A value on a line among others.
-  private static func shortened(_ value: FieldValue) -> String {
-    let text = json(value)
-    return text.count <= 120 ? text : String(text.prefix(120)) + "…"
-  }
-
-  private static func json(_ value: FieldValue?) -> String {
-    var bytes: [UInt8] = []
-    JSONText.append(value ?? .null, to: &bytes)
-    return String(decoding: bytes, as: UTF8.self)
-  }
-
-  /// For programs. Written with the fields of an event, for the examples are such.
-  func json(limit: Int?) -> String {
-    func list(_ counts: [Key: Count], _ members: (Key, Count) -> [(String, FieldValue)]) -> FieldValue {
-      .array(Self.sorted(counts).prefix(limit ?? .max).map { .object(FieldObject(members($0.key, $0.value))) })
+    /// The most frequent first; of equally many, in the order of the log.
+    private static func sorted(_ counts: [Key: Count]) -> [(key: Key, value: Count)] {
+      counts.sorted { left, right in
+        if left.value.count != right.value.count { return left.value.count > right.value.count }
+        if left.value.firstOffset != right.value.firstOffset { return left.value.firstOffset < right.value.firstOffset }
+        return (left.key.event, left.key.field, left.key.rule) < (right.key.event, right.key.field, right.key.rule)
+      }
     }
-    let report = FieldObject([
-      ("kept", isKept.map(FieldValue.bool) ?? .null), ("contract", .string(contract.name)),
-      ("version", .string(contract.version)), ("events", .uint(events)), ("unchecked", .uint(unchecked)),
-      ("violating", .uint(violating)), ("violations", .uint(violations)),
-      ("defaulted", .uint(defaulted)), ("others", .uint(others)),
-      (
-        "rules",
-        list(rules) { key, count in
-          [
-            ("event", .string(key.event)), ("field", .string(key.field)), ("rule", .string(key.rule)),
-            ("count", .uint(count.count)), ("first_offset", .uint(count.firstOffset)),
-            ("example", count.example ?? .null),
-          ]
+  }
+
+  extension ContractReport {
+    /// For people: what was broken, what was filled in, the sums.
+    func text(of directory: String, limit: Int?) -> String {
+      let limit = limit ?? .max
+      let result =
+        switch isKept {
+        case true?: "as the contract says"
+        case false?: "against the contract"
+        case nil: "not known, for not every event could be checked"
         }
-      ),
-      (
-        "defaults",
-        list(defaults) { key, count in
+      var text = ""
+      for (key, count) in Self.sorted(rules).prefix(limit) {
+        let example = count.example.map { ", found \(Self.shortened($0))" } ?? ""
+        text += "\(Self.place(key)): \(Terminal.printable(key.rule)): \(Self.times(count))\(example)\n"
+      }
+      for (key, count) in Self.sorted(defaults).prefix(limit) {
+        let value = count.example.map(Self.shortened) ?? "null"
+        text += "\(Self.place(key)): default \(value): \(Self.times(count))\n"
+      }
+      return text
+        + Table.text(
           [
-            ("event", .string(key.event)), ("field", .string(key.field)), ("count", .uint(count.count)),
-            ("first_offset", .uint(count.firstOffset)), ("default", count.example ?? .null),
-          ]
-        }
-      ),
-    ])
-    return Self.json(.object(report)) + "\n"
-  }
-}
-
-/// A violation, or a default, as a line of JSON.
-enum ViolationLine {
-  static func append(
-    _ outcome: ContractOutcome, of event: StoredEvent, showSensitive: Bool, limit: Int?, _ printed: inout Int,
-    to bytes: inout [UInt8]
-  ) {
-    let limit = limit ?? .max
-    for violation in outcome.violations where printed < limit {
-      let shown = showSensitive ? violation : violation.redacted()
-      append(event, violation.field, violation.rule, shown.value, to: &bytes)
-      printed += 1
+            ("log", directory), ("contract", Terminal.printable("\(contract.name) \(contract.version)")),
+            ("result", result),
+            ("events", Quantity.count(events)), ("violating events", Quantity.count(violating)),
+            ("violations", Quantity.count(violations)), ("defaults", Quantity.count(defaulted)),
+          ] + (unchecked == 0 ? [] : [("not checked", Quantity.count(unchecked))])
+            + (others == 0 ? [] : [("not listed", Quantity.count(others))]))
     }
-    for item in outcome.defaults where printed < limit {
-      append(event, item.field, "default", item.value, to: &bytes)
-      printed += 1
+
+    private static func place(_ key: Key) -> String {
+      key.field.isEmpty ? Terminal.name(key.event) : "\(Terminal.name(key.event)): \(Terminal.name(key.field))"
+    }
+
+    private static func times(_ count: Count) -> String {
+      count.count == 1
+        ? "once, at offset \(count.firstOffset)"
+        : "\(Quantity.count(count.count)) times, first at offset \(count.firstOffset)"
+    }
+
+    /// A value on a line among others.
+    private static func shortened(_ value: FieldValue) -> String {
+      let text = json(value)
+      return text.count <= 120 ? text : String(text.prefix(120)) + "…"
+    }
+
+    private static func json(_ value: FieldValue?) -> String {
+      var bytes: [UInt8] = []
+      JSONText.append(value ?? .null, to: &bytes)
+      return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// For programs. Written with the fields of an event, for the examples are such.
+    func json(limit: Int?) -> String {
+      func list(_ counts: [Key: Count], _ members: (Key, Count) -> [(String, FieldValue)]) -> FieldValue {
+        .array(Self.sorted(counts).prefix(limit ?? .max).map { .object(FieldObject(members($0.key, $0.value))) })
+      }
+      let report = FieldObject([
+        ("kept", isKept.map(FieldValue.bool) ?? .null), ("contract", .string(contract.name)),
+        ("version", .string(contract.version)), ("events", .uint(events)), ("unchecked", .uint(unchecked)),
+        ("violating", .uint(violating)), ("violations", .uint(violations)),
+        ("defaulted", .uint(defaulted)), ("others", .uint(others)),
+        (
+          "rules",
+          list(rules) { key, count in
+            [
+              ("event", .string(key.event)), ("field", .string(key.field)), ("rule", .string(key.rule)),
+              ("count", .uint(count.count)), ("first_offset", .uint(count.firstOffset)),
+              ("example", count.example ?? .null),
+            ]
+          }
+        ),
+        (
+          "defaults",
+          list(defaults) { key, count in
+            [
+              ("event", .string(key.event)), ("field", .string(key.field)), ("count", .uint(count.count)),
+              ("first_offset", .uint(count.firstOffset)), ("default", count.example ?? .null),
+            ]
+          }
+        ),
+      ])
+      return Self.json(.object(report)) + "\n"
     }
   }
 
-  private static func append(
-    _ event: StoredEvent, _ field: String, _ rule: String, _ value: FieldValue?, to bytes: inout [UInt8]
-  ) {
-    let line = FieldObject([
-      ("offset", .uint(event.offset)), ("id", .string(event.id.description)), ("event", .string(event.name)),
-      ("field", .string(field)), ("rule", .string(rule)), ("value", value ?? .null),
-    ])
-    JSONText.append(line, to: &bytes)
-    bytes.append(UInt8(ascii: "\n"))
-  }
-}
-
-/// The keys of `weir contract diff --format json`.
-struct ContractDiffReport: Encodable {
-  struct Change: Encodable {
-    var what: String
-    var event: String
-    var field: String
-    var breaking: Bool
-    var why: String
-  }
-
-  var breaking: Int
-  var changes: [Change]
-  private let lines: [String]
-
-  private enum CodingKeys: String, CodingKey {
-    case breaking, changes
-  }
-
-  init(_ changes: [ContractChange]) {
-    self.changes = changes.map { change in
-      Change(
-        what: change.what.rawValue, event: change.event, field: change.field, breaking: change.isBreaking,
-        why: change.why)
+  /// A violation, or a default, as a line of JSON.
+  enum ViolationLine {
+    static func append(
+      _ outcome: ContractOutcome, of event: StoredEvent, showSensitive: Bool, limit: Int?, _ printed: inout Int,
+      to bytes: inout [UInt8]
+    ) {
+      let limit = limit ?? .max
+      for violation in outcome.violations where printed < limit {
+        let shown = showSensitive ? violation : violation.redacted()
+        append(event, violation.field, violation.rule, shown.value, to: &bytes)
+        printed += 1
+      }
+      for item in outcome.defaults where printed < limit {
+        append(event, item.field, "default", item.value, to: &bytes)
+        printed += 1
+      }
     }
-    lines = changes.map { Terminal.printable($0.description) + "\n" }
-    breaking = changes.count { $0.isBreaking }
+
+    private static func append(
+      _ event: StoredEvent, _ field: String, _ rule: String, _ value: FieldValue?, to bytes: inout [UInt8]
+    ) {
+      let line = FieldObject([
+        ("offset", .uint(event.offset)), ("id", .string(event.id.description)), ("event", .string(event.name)),
+        ("field", .string(field)), ("rule", .string(rule)), ("value", value ?? .null),
+      ])
+      JSONText.append(line, to: &bytes)
+      bytes.append(UInt8(ascii: "\n"))
+    }
   }
 
-  /// A line for each difference, then the sums.
-  var text: String {
-    if changes.isEmpty { return "no difference\n" }
-    return lines.joined()
-      + "\(changes.count) \(changes.count == 1 ? "difference" : "differences"), \(breaking) breaking\n"
+  /// The keys of `weir contract diff --format json`.
+  struct ContractDiffReport: Encodable {
+    struct Change: Encodable {
+      var what: String
+      var event: String
+      var field: String
+      var breaking: Bool
+      var why: String
+    }
+
+    var breaking: Int
+    var changes: [Change]
+    private let lines: [String]
+
+    private enum CodingKeys: String, CodingKey {
+      case breaking, changes
+    }
+
+    init(_ changes: [ContractChange]) {
+      self.changes = changes.map { change in
+        Change(
+          what: change.what.rawValue, event: change.event, field: change.field, breaking: change.isBreaking,
+          why: change.why)
+      }
+      lines = changes.map { Terminal.printable($0.description) + "\n" }
+      breaking = changes.count { $0.isBreaking }
+    }
+
+    /// A line for each difference, then the sums.
+    var text: String {
+      if changes.isEmpty { return "no difference\n" }
+      return lines.joined()
+        + "\(changes.count) \(changes.count == 1 ? "difference" : "differences"), \(breaking) breaking\n"
+    }
   }
-}
+#endif

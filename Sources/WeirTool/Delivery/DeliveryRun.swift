@@ -1,149 +1,152 @@
 // DeliveryRun.swift: a delivery in progress, from its beginning to its report.
 
-import Weir
-import WeirDelivery
+#if Tool
+  import Weir
+  import WeirDelivery
 
-struct DeliveryRun: Sendable {
-  /// How often the ledger is looked at.
-  private static let interval = Duration.milliseconds(200)
-  /// The same of a delivery that follows the log: it may have nothing to do for days.
-  private static let followInterval = Duration.seconds(1)
-  /// How often it is looked whether to stop.
-  private static let pause = Duration.milliseconds(20)
-  private static let followPause = Duration.milliseconds(250)
-  /// How often it is looked how far other processes have come.
-  private static let releaseInterval = Duration.seconds(1)
-  /// How often it is looked, while events are captured, whether their delivery is in trouble.
-  private static let showInterval = Duration.seconds(5)
-  /// How long a delivery that is stopped by a signal may go on.
-  private static let lastBudget = Duration.seconds(2)
+  struct DeliveryRun: Sendable {
+    /// How often the ledger is looked at.
+    private static let interval = Duration.milliseconds(200)
+    /// The same of a delivery that follows the log: it may have nothing to do for days.
+    private static let followInterval = Duration.seconds(1)
+    /// How often it is looked whether to stop.
+    private static let pause = Duration.milliseconds(20)
+    private static let followPause = Duration.milliseconds(250)
+    /// How often it is looked how far other processes have come.
+    private static let releaseInterval = Duration.seconds(1)
+    /// How often it is looked, while events are captured, whether their delivery is in trouble.
+    private static let showInterval = Duration.seconds(5)
+    /// How long a delivery that is stopped by a signal may go on.
+    private static let lastBudget = Duration.seconds(2)
 
-  private let dispatcher: Dispatcher
-  private let log: String
-  private let names: [String]
-  private let before: [Ledger.Entry]
-  private let start = MonotonicTime.now.nanoseconds
-  /// All that is left is to deliver, and its own watch tells of trouble.
-  private let isEnding: Latch
-  /// Looks what other processes delivered, and tells of trouble.
-  private let releasing: Task<Void, Never>?
+    private let dispatcher: Dispatcher
+    private let log: String
+    private let names: [String]
+    private let before: [Ledger.Entry]
+    private let start = MonotonicTime.now.nanoseconds
+    /// All that is left is to deliver, and its own watch tells of trouble.
+    private let isEnding: Latch
+    /// Looks what other processes delivered, and tells of trouble.
+    private let releasing: Task<Void, Never>?
 
-  /// Begins the delivery of the log in a directory, beside whoever writes it.
-  init(log: String, to providers: [any Provider], _ options: DeliveryOptions) async throws(WeirError) {
-    let before = try LogDirectory(log).ledger()
-    let dispatcher = try Dispatcher(directory: log, configuration: Self.configuration)
-    try await self.init(log, dispatcher, providers, options, before, Latch(), releasing: nil)
-  }
-
-  /// Begins the delivery of a log that this process writes.
-  init(of tracker: Tracker, to providers: [any Provider], _ options: DeliveryOptions) async throws(WeirError) {
-    let before = try LogDirectory(tracker.directory).ledger()
-    let dispatcher = try Dispatcher(tracker, configuration: Self.configuration)
-    let names = Set(providers.map(\.name))
-    let isEnding = Latch()
-    let releasing = Task.detached {
-      // What goes wrong while events are still captured. Progress is shown of the capture.
-      var watch = DeliveryWatch(before: [], progress: nil, follows: true)
-      var nextShow = ContinuousClock.now + Self.showInterval
-      while (try? await Task.sleep(for: Self.releaseInterval)) != nil {
-        try? dispatcher.release()
-        guard !isEnding.isSet, ContinuousClock.now >= nextShow else { continue }
-        watch.show(dispatcher.ledger.entries.filter { names.contains($0.provider) }, dispatcher.report)
-        nextShow = .now + Self.showInterval
-      }
+    /// Begins the delivery of the log in a directory, beside whoever writes it.
+    init(log: String, to providers: [any Provider], _ options: DeliveryOptions) async throws(WeirError) {
+      let before = try LogDirectory(log).ledger()
+      let dispatcher = try Dispatcher(directory: log, configuration: Self.configuration)
+      try await self.init(log, dispatcher, providers, options, before, Latch(), releasing: nil)
     }
-    try await self.init(tracker.directory, dispatcher, providers, options, before, isEnding, releasing: releasing)
-  }
 
-  private init(
-    _ log: String, _ dispatcher: Dispatcher, _ providers: [any Provider], _ options: DeliveryOptions, _ before: Ledger,
-    _ isEnding: Latch, releasing: Task<Void, Never>?
-  ) async throws(WeirError) {
-    self.isEnding = isEnding
-    self.releasing = releasing
-    do throws(WeirError) {
-      try dispatcher.add(contentsOf: providers, options: options)
-    } catch {
+    /// Begins the delivery of a log that this process writes.
+    init(of tracker: Tracker, to providers: [any Provider], _ options: DeliveryOptions) async throws(WeirError) {
+      let before = try LogDirectory(tracker.directory).ledger()
+      let dispatcher = try Dispatcher(tracker, configuration: Self.configuration)
+      let names = Set(providers.map(\.name))
+      let isEnding = Latch()
+      let releasing = Task.detached {
+        // What goes wrong while events are still captured. Progress is shown of the capture.
+        var watch = DeliveryWatch(before: [], progress: nil, follows: true)
+        var nextShow = ContinuousClock.now + Self.showInterval
+        while (try? await Task.sleep(for: Self.releaseInterval)) != nil {
+          try? dispatcher.release()
+          guard !isEnding.isSet, ContinuousClock.now >= nextShow else { continue }
+          watch.show(dispatcher.ledger.entries.filter { names.contains($0.provider) }, dispatcher.report)
+          nextShow = .now + Self.showInterval
+        }
+      }
+      try await self.init(tracker.directory, dispatcher, providers, options, before, isEnding, releasing: releasing)
+    }
+
+    private init(
+      _ log: String, _ dispatcher: Dispatcher, _ providers: [any Provider], _ options: DeliveryOptions,
+      _ before: Ledger,
+      _ isEnding: Latch, releasing: Task<Void, Never>?
+    ) async throws(WeirError) {
+      self.isEnding = isEnding
+      self.releasing = releasing
+      do throws(WeirError) {
+        try dispatcher.add(contentsOf: providers, options: options)
+      } catch {
+        releasing?.cancel()
+        _ = await dispatcher.shutdown(budget: .zero)
+        throw error
+      }
+      self.log = log
+      self.dispatcher = dispatcher
+      names = providers.map(\.name)
+      self.before = names.compactMap { before[$0] }
+    }
+
+    /// Trouble is shown from the ledger, in the tool's own words.
+    private static var configuration: Dispatcher.Configuration {
+      var configuration = Dispatcher.Configuration()
+      configuration.logger = nil
+      return configuration
+    }
+
+    /// Delivers until nothing is pending but for providers that stopped, or, if it follows, until the switch is thrown;
+    /// at most until the deadline. Shows how far it is.
+    func end(follows: Bool, deadline: ContinuousClock.Instant?, stop: StopSwitch) async -> DeliveryOutcome {
+      isEnding.set()
+      let stopped = await watch(follows: follows, deadline: deadline, stop: stop)
       releasing?.cancel()
-      _ = await dispatcher.shutdown(budget: .zero)
-      throw error
-    }
-    self.log = log
-    self.dispatcher = dispatcher
-    names = providers.map(\.name)
-    self.before = names.compactMap { before[$0] }
-  }
-
-  /// Trouble is shown from the ledger, in the tool's own words.
-  private static var configuration: Dispatcher.Configuration {
-    var configuration = Dispatcher.Configuration()
-    configuration.logger = nil
-    return configuration
-  }
-
-  /// Delivers until nothing is pending but for providers that stopped, or, if it follows, until the switch is thrown;
-  /// at most until the deadline. Shows how far it is.
-  func end(follows: Bool, deadline: ContinuousClock.Instant?, stop: StopSwitch) async -> DeliveryOutcome {
-    isEnding.set()
-    let stopped = await watch(follows: follows, deadline: deadline, stop: stop)
-    releasing?.cancel()
-    _ = await dispatcher.shutdown(budget: stop.isThrown ? Self.lastBudget : .zero)
-    var outcome = DeliveryOutcome(log: log, entries: [], nanoseconds: MonotonicTime.now.nanoseconds - start)
-    let report = dispatcher.report
-    for name in names {
-      guard let reported = report.entries.first(where: { $0.provider == name }) else { continue }
-      var entry = DeliveryOutcome.Entry(reported)
-      entry.stopped = stopped[name]
-      outcome.entries.append(entry)
-    }
-    return outcome
-  }
-
-  private var entries: [Ledger.Entry] {
-    let ledger = dispatcher.ledger
-    return names.compactMap { ledger[$0] }
-  }
-
-  /// Answers why those stopped that did.
-  private func watch(
-    follows: Bool, deadline: ContinuousClock.Instant?, stop: StopSwitch
-  ) async -> [String: String] {
-    var watch = DeliveryWatch(before: before, progress: Progress(), follows: follows)
-    defer { watch.end() }
-    let isFlushed = Latch()
-    let flushing = follows ? nil : Task { await flush(isFlushed) }
-    defer { flushing?.cancel() }
-    var next = ContinuousClock.now
-    while !stop.isThrown, !isFlushed.isSet, deadline.map({ ContinuousClock.now < $0 }) ?? true {
-      if ContinuousClock.now >= next {
-        let entries = entries
-        // Told at the end, with what to do.
-        if !follows, Self.reasons(entries).count == names.count { break }
-        watch.show(entries, dispatcher.report)
-        next = .now + (follows ? Self.followInterval : Self.interval)
+      _ = await dispatcher.shutdown(budget: stop.isThrown ? Self.lastBudget : .zero)
+      var outcome = DeliveryOutcome(log: log, entries: [], nanoseconds: MonotonicTime.now.nanoseconds - start)
+      let report = dispatcher.report
+      for name in names {
+        guard let reported = report.entries.first(where: { $0.provider == name }) else { continue }
+        var entry = DeliveryOutcome.Entry(reported)
+        entry.stopped = stopped[name]
+        outcome.entries.append(entry)
       }
-      try? await Task.sleep(for: follows ? Self.followPause : Self.pause)
+      return outcome
     }
-    return Self.reasons(entries)
-  }
 
-  /// Until nothing is pending but for those that stopped.
-  private func flush(_ isDone: Latch) async {
-    while !Task.isCancelled {
-      let report = await dispatcher.flush(timeout: .seconds(1))
-      let isOver = report.entries.allSatisfy { entry in
-        if case .stopped = entry.state { return true }
-        return entry.pending == 0
+    private var entries: [Ledger.Entry] {
+      let ledger = dispatcher.ledger
+      return names.compactMap { ledger[$0] }
+    }
+
+    /// Answers why those stopped that did.
+    private func watch(
+      follows: Bool, deadline: ContinuousClock.Instant?, stop: StopSwitch
+    ) async -> [String: String] {
+      var watch = DeliveryWatch(before: before, progress: Progress(), follows: follows)
+      defer { watch.end() }
+      let isFlushed = Latch()
+      let flushing = follows ? nil : Task { await flush(isFlushed) }
+      defer { flushing?.cancel() }
+      var next = ContinuousClock.now
+      while !stop.isThrown, !isFlushed.isSet, deadline.map({ ContinuousClock.now < $0 }) ?? true {
+        if ContinuousClock.now >= next {
+          let entries = entries
+          // Told at the end, with what to do.
+          if !follows, Self.reasons(entries).count == names.count { break }
+          watch.show(entries, dispatcher.report)
+          next = .now + (follows ? Self.followInterval : Self.interval)
+        }
+        try? await Task.sleep(for: follows ? Self.followPause : Self.pause)
       }
-      if isOver { return isDone.set() }
+      return Self.reasons(entries)
     }
-  }
 
-  private static func reasons(_ entries: [Ledger.Entry]) -> [String: String] {
-    var reasons: [String: String] = [:]
-    for entry in entries {
-      if case .stopped(let reason) = entry.state { reasons[entry.provider] = reason }
+    /// Until nothing is pending but for those that stopped.
+    private func flush(_ isDone: Latch) async {
+      while !Task.isCancelled {
+        let report = await dispatcher.flush(timeout: .seconds(1))
+        let isOver = report.entries.allSatisfy { entry in
+          if case .stopped = entry.state { return true }
+          return entry.pending == 0
+        }
+        if isOver { return isDone.set() }
+      }
     }
-    return reasons
+
+    private static func reasons(_ entries: [Ledger.Entry]) -> [String: String] {
+      var reasons: [String: String] = [:]
+      for entry in entries {
+        if case .stopped(let reason) = entry.state { reasons[entry.provider] = reason }
+      }
+      return reasons
+    }
   }
-}
+#endif

@@ -1,101 +1,104 @@
 // DeliveryWatch.swift: what a delivery in progress shows: the progress line, each trouble once, and what is lost.
 
-import Weir
-import WeirDelivery
+#if Tool
+  import Weir
+  import WeirDelivery
 
-struct DeliveryWatch {
-  /// At most so often a trouble of one provider is told, and what it lost.
-  static let interval = Duration.seconds(10)
-  /// A stop that lasts is told again so long after.
-  static let reminder = Duration.seconds(3600)
+  struct DeliveryWatch {
+    /// At most so often a trouble of one provider is told, and what it lost.
+    static let interval = Duration.seconds(10)
+    /// A stop that lasts is told again so long after.
+    static let reminder = Duration.seconds(3600)
 
-  /// What was told of a provider.
-  private struct Told {
-    /// The trouble; nil if it goes on.
-    var trouble: String?
-    var isStopped = false
-    var at: ContinuousClock.Instant
-  }
+    /// What was told of a provider.
+    private struct Told {
+      /// The trouble; nil if it goes on.
+      var trouble: String?
+      var isStopped = false
+      var at: ContinuousClock.Instant
+    }
 
-  private let progress: Progress?
-  /// Settled events of the providers when the delivery began.
-  private let settledBefore: UInt64
-  private let follows: Bool
-  private let write: (String) -> Void
-  /// By provider.
-  private var told: [String: Told] = [:]
-  private var toldLosses: [String: (count: UInt64, at: ContinuousClock.Instant)] = [:]
+    private let progress: Progress?
+    /// Settled events of the providers when the delivery began.
+    private let settledBefore: UInt64
+    private let follows: Bool
+    private let write: (String) -> Void
+    /// By provider.
+    private var told: [String: Told] = [:]
+    private var toldLosses: [String: (count: UInt64, at: ContinuousClock.Instant)] = [:]
 
-  /// With `follows`, losses are told as they are passed over; otherwise the last line has them soon.
-  init(
-    before: [Ledger.Entry], progress: Progress?, follows: Bool = false,
-    write: @escaping (String) -> Void = { writeDiagnostic($0) }
-  ) {
-    self.progress = progress
-    self.follows = follows
-    self.write = write
-    settledBefore = before.reduce(0) { $0 &+ Self.settled($1) }
-  }
+    /// With `follows`, losses are told as they are passed over; otherwise the last line has them soon.
+    init(
+      before: [Ledger.Entry], progress: Progress?, follows: Bool = false,
+      write: @escaping (String) -> Void = { writeDiagnostic($0) }
+    ) {
+      self.progress = progress
+      self.follows = follows
+      self.write = write
+      settledBefore = before.reduce(0) { $0 &+ Self.settled($1) }
+    }
 
-  /// Shows how far it is.
-  mutating func show(
-    _ entries: [Ledger.Entry], _ report: DeliveryReport = DeliveryReport([]),
-    at now: ContinuousClock.Instant = .now
-  ) {
-    let settled = entries.reduce(0) { $0 &+ Self.settled($1) }
-    let done = settled - min(settled, settledBefore)
-    let pending = entries.reduce(0) { $0 &+ $1.pending }
-    progress?.show(events: done, fraction: done | pending == 0 ? nil : Double(done) / (Double(done) + Double(pending)))
-    for entry in entries { tell(entry, at: now) }
-    for entry in report.entries where follows { tellLosses(entry, at: now) }
-  }
+    /// Shows how far it is.
+    mutating func show(
+      _ entries: [Ledger.Entry], _ report: DeliveryReport = DeliveryReport([]),
+      at now: ContinuousClock.Instant = .now
+    ) {
+      let settled = entries.reduce(0) { $0 &+ Self.settled($1) }
+      let done = settled - min(settled, settledBefore)
+      let pending = entries.reduce(0) { $0 &+ $1.pending }
+      progress?.show(
+        events: done, fraction: done | pending == 0 ? nil : Double(done) / (Double(done) + Double(pending)))
+      for entry in entries { tell(entry, at: now) }
+      for entry in report.entries where follows { tellLosses(entry, at: now) }
+    }
 
-  func end() { progress?.end() }
+    func end() { progress?.end() }
 
-  private mutating func tell(_ entry: Ledger.Entry, at now: ContinuousClock.Instant) {
-    let name = entry.provider
-    let before = told[name]
-    let isDue = before.map { now >= $0.at + Self.interval } ?? true
-    switch entry.state {
-    case .stopped(let reason):
-      let text = Terminal.printable(reason)
-      // What was a trouble before is worse now.
-      let isWorse = before.map { $0.trouble != nil && !$0.isStopped } ?? false
-      let isKnown = before.map { $0.isStopped && $0.trouble == text } ?? false
-      let isReminder = before.map { now >= $0.at + Self.reminder } ?? true
-      guard isKnown ? isReminder : isDue || isWorse else { return }
-      note(text, of: name, isStopped: true, at: now)
-      let pending = Quantity.count(entry.pending)
-      write("\(name) stopped: \(text); \(pending) pending: mend it, it is tried again now and then")
-    case .backingOff, .open:
-      let text = Terminal.printable(entry.error ?? "the last try failed")
-      guard before?.trouble != text, isDue else { return }
-      note(text, of: name, isStopped: false, at: now)
-      write("\(name): \(text); \(Quantity.count(entry.pending)) pending, trying again")
-    case .starting, .running, .idle:
-      guard entry.error == nil, before?.trouble != nil else { return }
-      note(nil, of: name, isStopped: false, at: now)
-      write("\(name): goes on")
+    private mutating func tell(_ entry: Ledger.Entry, at now: ContinuousClock.Instant) {
+      let name = entry.provider
+      let before = told[name]
+      let isDue = before.map { now >= $0.at + Self.interval } ?? true
+      switch entry.state {
+      case .stopped(let reason):
+        let text = Terminal.printable(reason)
+        // What was a trouble before is worse now.
+        let isWorse = before.map { $0.trouble != nil && !$0.isStopped } ?? false
+        let isKnown = before.map { $0.isStopped && $0.trouble == text } ?? false
+        let isReminder = before.map { now >= $0.at + Self.reminder } ?? true
+        guard isKnown ? isReminder : isDue || isWorse else { return }
+        note(text, of: name, isStopped: true, at: now)
+        let pending = Quantity.count(entry.pending)
+        write("\(name) stopped: \(text); \(pending) pending: mend it, it is tried again now and then")
+      case .backingOff, .open:
+        let text = Terminal.printable(entry.error ?? "the last try failed")
+        guard before?.trouble != text, isDue else { return }
+        note(text, of: name, isStopped: false, at: now)
+        write("\(name): \(text); \(Quantity.count(entry.pending)) pending, trying again")
+      case .starting, .running, .idle:
+        guard entry.error == nil, before?.trouble != nil else { return }
+        note(nil, of: name, isStopped: false, at: now)
+        write("\(name): goes on")
+      }
+    }
+
+    private mutating func note(
+      _ trouble: String?, of name: String, isStopped: Bool, at now: ContinuousClock.Instant
+    ) {
+      told[name] = Told(trouble: trouble, isStopped: isStopped, at: now)
+    }
+
+    /// What a provider does not want is not lost to anybody.
+    private mutating func tellLosses(_ entry: DeliveryReport.Entry, at now: ContinuousClock.Instant) {
+      let losses = entry.lost.filter { $0.key != .withheld }
+      let lost = losses.values.reduce(0, &+)
+      let before = toldLosses[entry.provider]
+      guard lost > before?.count ?? 0, before.map({ now >= $0.at + Self.interval }) ?? true else { return }
+      toldLosses[entry.provider] = (lost, now)
+      write("\(entry.provider): \(DeliveryOutcome.Entry.words(losses)); passed over")
+    }
+
+    private static func settled(_ entry: Ledger.Entry) -> UInt64 {
+      entry.acknowledged &+ entry.rejected &+ entry.lostInAll
     }
   }
-
-  private mutating func note(
-    _ trouble: String?, of name: String, isStopped: Bool, at now: ContinuousClock.Instant
-  ) {
-    told[name] = Told(trouble: trouble, isStopped: isStopped, at: now)
-  }
-
-  /// What a provider does not want is not lost to anybody.
-  private mutating func tellLosses(_ entry: DeliveryReport.Entry, at now: ContinuousClock.Instant) {
-    let losses = entry.lost.filter { $0.key != .withheld }
-    let lost = losses.values.reduce(0, &+)
-    let before = toldLosses[entry.provider]
-    guard lost > before?.count ?? 0, before.map({ now >= $0.at + Self.interval }) ?? true else { return }
-    toldLosses[entry.provider] = (lost, now)
-    write("\(entry.provider): \(DeliveryOutcome.Entry.words(losses)); passed over")
-  }
-
-  private static func settled(_ entry: Ledger.Entry) -> UInt64 {
-    entry.acknowledged &+ entry.rejected &+ entry.lostInAll
-  }
-}
+#endif

@@ -1,47 +1,50 @@
 // KeySource.swift: where the key for a provider comes from. Never from the command line, which every process of the
 // machine may read.
 
-import Foundation
-import Glibc
+#if Tool
+  import Foundation
+  import Glibc
 
-enum KeySource: Equatable, Sendable {
-  case file(String)
-  case environment(String)
+  enum KeySource: Equatable, Sendable {
+    case file(String)
+    case environment(String)
 
-  /// The longest key that is taken: what is longer is not a key, but a wrong file.
-  static let maximumBytes = 16 << 10
+    /// The longest key that is taken: what is longer is not a key, but a wrong file.
+    static let maximumBytes = 16 << 10
 
-  /// Reads the key, without white space around it. Its text is in no error.
-  func read(environment: [String: String] = ProcessInfo.processInfo.environment) throws(ToolError) -> String {
-    let (text, place) = try read(environment)
-    let key = text.trimmingCharacters(in: .whitespacesAndNewlines)
-    guard !key.isEmpty else { throw ToolError("\(place) has no key in it; put the provider's key there") }
-    // A line break in a header would end it, and what follows would be taken for another one.
-    guard key.unicodeScalars.allSatisfy({ $0.value > 0x20 && $0.value < 0x7F }) else {
-      throw ToolError("\(place) has white space or control characters in the key; put the key there, and nothing else")
+    /// Reads the key, without white space around it. Its text is in no error.
+    func read(environment: [String: String] = ProcessInfo.processInfo.environment) throws(ToolError) -> String {
+      let (text, place) = try read(environment)
+      let key = text.trimmingCharacters(in: .whitespacesAndNewlines)
+      guard !key.isEmpty else { throw ToolError("\(place) has no key in it; put the provider's key there") }
+      // A line break in a header would end it, and what follows would be taken for another one.
+      guard key.unicodeScalars.allSatisfy({ $0.value > 0x20 && $0.value < 0x7F }) else {
+        throw ToolError(
+          "\(place) has white space or control characters in the key; put the key there, and nothing else")
+      }
+      return key
     }
-    return key
-  }
 
-  private func read(_ environment: [String: String]) throws(ToolError) -> (text: String, place: String) {
-    switch self {
-    case .environment(let name):
-      guard let text = environment[name] else {
-        throw ToolError("the environment has no \(name), which --key-env names; set it, or use --key-file")
+    private func read(_ environment: [String: String]) throws(ToolError) -> (text: String, place: String) {
+      switch self {
+      case .environment(let name):
+        guard let text = environment[name] else {
+          throw ToolError("the environment has no \(name), which --key-env names; set it, or use --key-file")
+        }
+        return (text, "the variable \(name)")
+      case .file(let path):
+        let file = try InputFile(path: path)
+        guard file.expectedBytes ?? 0 <= UInt64(Self.maximumBytes) else {
+          throw ToolError("\(path) is too long to be a key; name a file that holds the key alone")
+        }
+        let stop = try StopSwitch()
+        var bytes: [UInt8] = []
+        while bytes.count <= Self.maximumBytes, let more = try file.read(unless: stop) { bytes += more }
+        guard bytes.count <= Self.maximumBytes, let text = String(validating: bytes, as: UTF8.self) else {
+          throw ToolError("\(path) is no key; name a file that holds the key alone")
+        }
+        return (text, path)
       }
-      return (text, "the variable \(name)")
-    case .file(let path):
-      let file = try InputFile(path: path)
-      guard file.expectedBytes ?? 0 <= UInt64(Self.maximumBytes) else {
-        throw ToolError("\(path) is too long to be a key; name a file that holds the key alone")
-      }
-      let stop = try StopSwitch()
-      var bytes: [UInt8] = []
-      while bytes.count <= Self.maximumBytes, let more = try file.read(unless: stop) { bytes += more }
-      guard bytes.count <= Self.maximumBytes, let text = String(validating: bytes, as: UTF8.self) else {
-        throw ToolError("\(path) is no key; name a file that holds the key alone")
-      }
-      return (text, path)
     }
   }
-}
+#endif

@@ -1,38 +1,40 @@
 // Acknowledgements.swift: the line numbers that a recording child has printed, read from its pipe.
 
-import Glibc
+#if Tool
+  import Glibc
 
-struct Acknowledgements {
-  /// The numbers, in the order in which they came.
-  private(set) var numbers: [UInt64] = []
-  /// Digits whose newline has not come yet.
-  private var unfinished: UInt64 = 0
+  struct Acknowledgements {
+    /// The numbers, in the order in which they came.
+    private(set) var numbers: [UInt64] = []
+    /// Digits whose newline has not come yet.
+    private var unfinished: UInt64 = 0
 
-  /// Takes in what was read.
-  mutating func take(_ bytes: some Sequence<UInt8>) {
-    for byte in bytes {
-      if byte == 0x0A {
-        numbers.append(unfinished)
-        unfinished = 0
-      } else {
-        unfinished = unfinished * 10 + UInt64(byte &- UInt8(ascii: "0"))
+    /// Takes in what was read.
+    mutating func take(_ bytes: some Sequence<UInt8>) {
+      for byte in bytes {
+        if byte == 0x0A {
+          numbers.append(unfinished)
+          unfinished = 0
+        } else {
+          unfinished = unfinished * 10 + UInt64(byte &- UInt8(ascii: "0"))
+        }
+      }
+    }
+
+    /// Reads until the pipe ends, the switch is thrown, or there are `count` numbers.
+    mutating func read(from descriptor: Int32, until count: Int, unless stop: StopSwitch) {
+      while numbers.count < count, !stop.isThrown {
+        var waiting = [
+          pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
+          pollfd(fd: stop.wakeDescriptor, events: Int16(POLLIN), revents: 0),
+        ]
+        guard poll(&waiting, 2, -1) > 0, waiting[0].revents != 0 else { continue }
+        let bytes = [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, filled in
+          filled = max(0, Glibc.read(descriptor, buffer.baseAddress, buffer.count))
+        }
+        if bytes.isEmpty { return }
+        take(bytes)
       }
     }
   }
-
-  /// Reads until the pipe ends, the switch is thrown, or there are `count` numbers.
-  mutating func read(from descriptor: Int32, until count: Int, unless stop: StopSwitch) {
-    while numbers.count < count, !stop.isThrown {
-      var waiting = [
-        pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
-        pollfd(fd: stop.wakeDescriptor, events: Int16(POLLIN), revents: 0),
-      ]
-      guard poll(&waiting, 2, -1) > 0, waiting[0].revents != 0 else { continue }
-      let bytes = [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, filled in
-        filled = max(0, Glibc.read(descriptor, buffer.baseAddress, buffer.count))
-      }
-      if bytes.isEmpty { return }
-      take(bytes)
-    }
-  }
-}
+#endif

@@ -2,48 +2,50 @@
 // belongs to thread (n - 1) mod N), so every event found must be the very next line of one thread, field by field:
 // nothing missing in between, nothing twice, nothing different.
 
-import Weir
+#if Tool
+  import Weir
 
-struct Comparison {
-  private let lines: [AccessEvent]
-  private let threads: Int
-  /// By lane: how many events were found, and which threads' lines they have all been equal to.
-  private var lanes: [UInt64: (found: Int, candidates: [Int])] = [:]
-  /// Events found.
-  private(set) var found: UInt64 = 0
-  /// Events found that are not the next line of any thread.
-  private(set) var different: UInt64 = 0
+  struct Comparison {
+    private let lines: [AccessEvent]
+    private let threads: Int
+    /// By lane: how many events were found, and which threads' lines they have all been equal to.
+    private var lanes: [UInt64: (found: Int, candidates: [Int])] = [:]
+    /// Events found.
+    private(set) var found: UInt64 = 0
+    /// Events found that are not the next line of any thread.
+    private(set) var different: UInt64 = 0
 
-  /// `lines` is one round of the input, parsed; the input repeats it without end.
-  init(lines: [AccessEvent], threads: Int) {
-    self.lines = lines
-    self.threads = threads
-  }
-
-  /// Takes in the next event of a lane.
-  mutating func take(_ event: AccessEvent, lane: UInt64) {
-    found += 1
-    var state = lanes[lane] ?? (0, Array(0..<threads))
-    let left = state.candidates.filter { lines[(state.found * threads + $0) % lines.count] == event }
-    if left.isEmpty {
-      different += 1
-    } else {
-      state.candidates = left
-      state.found += 1
+    /// `lines` is one round of the input, parsed; the input repeats it without end.
+    init(lines: [AccessEvent], threads: Int) {
+      self.lines = lines
+      self.threads = threads
     }
-    lanes[lane] = state
-  }
 
-  /// How many of the acknowledged line numbers are not among the events found.
-  func lost(of acknowledged: [UInt64]) -> Int {
-    var found = Array(repeating: 0, count: threads)
-    for state in lanes.values {
-      guard let thread = state.candidates.first else { continue }
-      found[thread] = max(found[thread], state.found)
+    /// Takes in the next event of a lane.
+    mutating func take(_ event: AccessEvent, lane: UInt64) {
+      found += 1
+      var state = lanes[lane] ?? (0, Array(0..<threads))
+      let left = state.candidates.filter { lines[(state.found * threads + $0) % lines.count] == event }
+      if left.isEmpty {
+        different += 1
+      } else {
+        state.candidates = left
+        state.found += 1
+      }
+      lanes[lane] = state
     }
-    return acknowledged.filter { number in
-      let index = Int(number - 1)
-      return index / threads >= found[index % threads]
-    }.count
+
+    /// How many of the acknowledged line numbers are not among the events found.
+    func lost(of acknowledged: [UInt64]) -> Int {
+      var found = Array(repeating: 0, count: threads)
+      for state in lanes.values {
+        guard let thread = state.candidates.first else { continue }
+        found[thread] = max(found[thread], state.found)
+      }
+      return acknowledged.filter { number in
+        let index = Int(number - 1)
+        return index / threads >= found[index % threads]
+      }.count
+    }
   }
-}
+#endif

@@ -6,163 +6,165 @@
 // numbers in their shortest form. The strictness is what keeps the fields equal to the line in meaning. Whatever
 // differs in any way becomes `malformed` with its exact text, from which a better parser can still read it.
 
-import Foundation
-import Weir
+#if Tool
+  import Foundation
+  import Weir
 
-extension AccessEvent {
-  /// Never fails: a line that is no request is `malformed`.
-  init(line: Span<UInt8>) {
-    guard String(utf8: line) != nil, let request = AccessEvent(request: line) else {
-      self = .malformed(LineText(line))
-      return
+  extension AccessEvent {
+    /// Never fails: a line that is no request is `malformed`.
+    init(line: Span<UInt8>) {
+      guard String(utf8: line) != nil, let request = AccessEvent(request: line) else {
+        self = .malformed(LineText(line))
+        return
+      }
+      self = request
     }
-    self = request
-  }
 
-  private init?(request line: Span<UInt8>) {
-    var at = 0
-    guard let host = AccessLine.word(line, &at), let ident = AccessLine.word(line, &at),
-      let user = AccessLine.word(line, &at), let time = AccessLine.time(line, &at),
-      let request = AccessLine.quoted(line, &at), AccessLine.skip(AccessLine.space, line, &at),
-      let status = AccessLine.word(line, &at), status.count == 3,
-      let code = AccessLine.number(line, status), code >= 100,
-      let size = AccessLine.word(line, &at),
-      let referrer = AccessLine.quoted(line, &at), AccessLine.skip(AccessLine.space, line, &at),
-      let agent = AccessLine.quoted(line, &at), at == line.count
-    else { return nil }
+    private init?(request line: Span<UInt8>) {
+      var at = 0
+      guard let host = AccessLine.word(line, &at), let ident = AccessLine.word(line, &at),
+        let user = AccessLine.word(line, &at), let time = AccessLine.time(line, &at),
+        let request = AccessLine.quoted(line, &at), AccessLine.skip(AccessLine.space, line, &at),
+        let status = AccessLine.word(line, &at), status.count == 3,
+        let code = AccessLine.number(line, status), code >= 100,
+        let size = AccessLine.word(line, &at),
+        let referrer = AccessLine.quoted(line, &at), AccessLine.skip(AccessLine.space, line, &at),
+        let agent = AccessLine.quoted(line, &at), at == line.count
+      else { return nil }
 
-    var within = 0
-    let words = line.extracting(request)
-    guard let method = AccessLine.word(words, &within), let path = AccessLine.word(words, &within),
-      let end = AccessLine.lastWord(words, from: within)
-    else { return nil }
+      var within = 0
+      let words = line.extracting(request)
+      guard let method = AccessLine.word(words, &within), let path = AccessLine.word(words, &within),
+        let end = AccessLine.lastWord(words, from: within)
+      else { return nil }
 
-    var bytes: UInt64?
-    if !AccessLine.isAbsent(line, size) {
-      guard let number = AccessLine.number(line, size) else { return nil }
-      bytes = number
+      var bytes: UInt64?
+      if !AccessLine.isAbsent(line, size) {
+        guard let number = AccessLine.number(line, size) else { return nil }
+        bytes = number
+      }
+      self = .request(
+        host: AccessLine.text(line, host), ident: AccessLine.optionalText(line, ident),
+        user: AccessLine.optionalText(line, user), time: time, method: AccessLine.text(words, method),
+        path: AccessLine.text(words, path), protocol: AccessLine.text(words, end), status: UInt16(code), bytes: bytes,
+        referrer: AccessLine.optionalText(line, referrer), agent: AccessLine.optionalText(line, agent))
     }
-    self = .request(
-      host: AccessLine.text(line, host), ident: AccessLine.optionalText(line, ident),
-      user: AccessLine.optionalText(line, user), time: time, method: AccessLine.text(words, method),
-      path: AccessLine.text(words, path), protocol: AccessLine.text(words, end), status: UInt16(code), bytes: bytes,
-      referrer: AccessLine.optionalText(line, referrer), agent: AccessLine.optionalText(line, agent))
-  }
-}
-
-/// The parts of a line. Each reader takes its part at `at`, moves `at` behind it and answers where it lies; nil if what
-/// is there is something else.
-private enum AccessLine {
-  static let space = UInt8(ascii: " ")
-  private static let quote = UInt8(ascii: "\"")
-  private static let backslash = UInt8(ascii: "\\")
-  private static let hyphen = UInt8(ascii: "-")
-
-  static func skip(_ byte: UInt8, _ line: Span<UInt8>, _ at: inout Int) -> Bool {
-    guard at < line.count, line[at] == byte else { return false }
-    at += 1
-    return true
   }
 
-  /// At least one byte up to a space, and the space.
-  static func word(_ line: Span<UInt8>, _ at: inout Int) -> Range<Int>? {
-    let start = at
-    while at < line.count, line[at] != space { at += 1 }
-    guard at > start, at < line.count else { return nil }
-    defer { at += 1 }
-    return start..<at
-  }
+  /// The parts of a line. Each reader takes its part at `at`, moves `at` behind it and answers where it lies; nil if
+  /// what is there is something else.
+  private enum AccessLine {
+    static let space = UInt8(ascii: " ")
+    private static let quote = UInt8(ascii: "\"")
+    private static let backslash = UInt8(ascii: "\\")
+    private static let hyphen = UInt8(ascii: "-")
 
-  /// The rest, if it is one word.
-  static func lastWord(_ line: Span<UInt8>, from start: Int) -> Range<Int>? {
-    var end = start
-    while end < line.count, line[end] != space { end += 1 }
-    return end == line.count && end > start ? start..<end : nil
-  }
-
-  /// What is between two quotation marks; a backslash takes the byte after it along.
-  static func quoted(_ line: Span<UInt8>, _ at: inout Int) -> Range<Int>? {
-    guard skip(quote, line, &at) else { return nil }
-    let start = at
-    while at < line.count, line[at] != quote { at += line[at] == backslash ? 2 : 1 }
-    guard at < line.count else { return nil }
-    defer { at += 1 }
-    return start..<at
-  }
-
-  /// Decimal digits without leading zeros, up to UInt64.max.
-  static func number(_ line: Span<UInt8>, _ range: Range<Int>) -> UInt64? {
-    if range.count > 1, line[range.lowerBound] == UInt8(ascii: "0") { return nil }
-    var value: UInt64 = 0
-    for index in range {
-      guard let digit = digit(line[index]) else { return nil }
-      let (tens, over) = value.multipliedReportingOverflow(by: 10)
-      let (sum, carried) = tens.addingReportingOverflow(UInt64(digit))
-      if over || carried { return nil }
-      value = sum
+    static func skip(_ byte: UInt8, _ line: Span<UInt8>, _ at: inout Int) -> Bool {
+      guard at < line.count, line[at] == byte else { return false }
+      at += 1
+      return true
     }
-    return value
-  }
 
-  /// "[17/May/2015:10:05:03 +0000] ", the space behind it included.
-  static func time(_ line: Span<UInt8>, _ at: inout Int) -> Date? {
-    let from = at
-    guard line.count - from >= 29, matches(line, from), let day = digits(line, from + 1, 2),
-      let month = month(line, from + 4), let year = digits(line, from + 8, 4), let hour = digits(line, from + 13, 2),
-      let minute = digits(line, from + 16, 2), let second = digits(line, from + 19, 2),
-      let zoneHours = digits(line, from + 23, 2), let zoneMinutes = digits(line, from + 25, 2),
-      hour < 24, minute < 60, second < 60, zoneHours < 24, zoneMinutes < 60,
-      let days = UTC.daysSince1970(year: year, month: month, day: day)
-    else { return nil }
-    at = from + 29
-    let zone = (zoneHours * 60 + zoneMinutes) * (line[from + 22] == hyphen ? -60 : 60)
-    let seconds = days * 86_400 + hour * 3_600 + minute * 60 + second - zone
-    return Date(timeIntervalSince1970: Double(seconds))
-  }
-
-  /// Whether the punctuation of a time is in place.
-  private static func matches(_ line: Span<UInt8>, _ from: Int) -> Bool {
-    let sign = line[from + 22]
-    return line[from] == UInt8(ascii: "[") && line[from + 3] == UInt8(ascii: "/")
-      && line[from + 7] == UInt8(ascii: "/") && line[from + 12] == UInt8(ascii: ":")
-      && line[from + 15] == UInt8(ascii: ":") && line[from + 18] == UInt8(ascii: ":") && line[from + 21] == space
-      && (sign == UInt8(ascii: "+") || sign == hyphen) && line[from + 27] == UInt8(ascii: "]")
-      && line[from + 28] == space
-  }
-
-  private static func digits(_ line: Span<UInt8>, _ from: Int, _ count: Int) -> Int? {
-    var value = 0
-    for index in from..<(from + count) {
-      guard let digit = digit(line[index]) else { return nil }
-      value = value * 10 + Int(digit)
+    /// At least one byte up to a space, and the space.
+    static func word(_ line: Span<UInt8>, _ at: inout Int) -> Range<Int>? {
+      let start = at
+      while at < line.count, line[at] != space { at += 1 }
+      guard at > start, at < line.count else { return nil }
+      defer { at += 1 }
+      return start..<at
     }
-    return value
-  }
 
-  private static func digit(_ byte: UInt8) -> UInt8? {
-    let digit = byte &- UInt8(ascii: "0")
-    return digit < 10 ? digit : nil
-  }
+    /// The rest, if it is one word.
+    static func lastWord(_ line: Span<UInt8>, from start: Int) -> Range<Int>? {
+      var end = start
+      while end < line.count, line[end] != space { end += 1 }
+      return end == line.count && end > start ? start..<end : nil
+    }
 
-  private static let months: [UInt32] = [
-    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-  ].map { name in name.utf8.reduce(0) { $0 << 8 | UInt32($1) } }
+    /// What is between two quotation marks; a backslash takes the byte after it along.
+    static func quoted(_ line: Span<UInt8>, _ at: inout Int) -> Range<Int>? {
+      guard skip(quote, line, &at) else { return nil }
+      let start = at
+      while at < line.count, line[at] != quote { at += line[at] == backslash ? 2 : 1 }
+      guard at < line.count else { return nil }
+      defer { at += 1 }
+      return start..<at
+    }
 
-  private static func month(_ line: Span<UInt8>, _ from: Int) -> Int? {
-    let name = UInt32(line[from]) << 16 | UInt32(line[from + 1]) << 8 | UInt32(line[from + 2])
-    return months.firstIndex(of: name).map { $0 + 1 }
-  }
+    /// Decimal digits without leading zeros, up to UInt64.max.
+    static func number(_ line: Span<UInt8>, _ range: Range<Int>) -> UInt64? {
+      if range.count > 1, line[range.lowerBound] == UInt8(ascii: "0") { return nil }
+      var value: UInt64 = 0
+      for index in range {
+        guard let digit = digit(line[index]) else { return nil }
+        let (tens, over) = value.multipliedReportingOverflow(by: 10)
+        let (sum, carried) = tens.addingReportingOverflow(UInt64(digit))
+        if over || carried { return nil }
+        value = sum
+      }
+      return value
+    }
 
-  static func isAbsent(_ line: Span<UInt8>, _ range: Range<Int>) -> Bool {
-    range.count == 1 && line[range.lowerBound] == hyphen
-  }
+    /// "[17/May/2015:10:05:03 +0000] ", the space behind it included.
+    static func time(_ line: Span<UInt8>, _ at: inout Int) -> Date? {
+      let from = at
+      guard line.count - from >= 29, matches(line, from), let day = digits(line, from + 1, 2),
+        let month = month(line, from + 4), let year = digits(line, from + 8, 4), let hour = digits(line, from + 13, 2),
+        let minute = digits(line, from + 16, 2), let second = digits(line, from + 19, 2),
+        let zoneHours = digits(line, from + 23, 2), let zoneMinutes = digits(line, from + 25, 2),
+        hour < 24, minute < 60, second < 60, zoneHours < 24, zoneMinutes < 60,
+        let days = UTC.daysSince1970(year: year, month: month, day: day)
+      else { return nil }
+      at = from + 29
+      let zone = (zoneHours * 60 + zoneMinutes) * (line[from + 22] == hyphen ? -60 : 60)
+      let seconds = days * 86_400 + hour * 3_600 + minute * 60 + second - zone
+      return Date(timeIntervalSince1970: Double(seconds))
+    }
 
-  /// The line has been checked to be UTF-8, and parts of it end at ASCII bytes.
-  static func text(_ line: Span<UInt8>, _ range: Range<Int>) -> String {
-    line.extracting(range).withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
-  }
+    /// Whether the punctuation of a time is in place.
+    private static func matches(_ line: Span<UInt8>, _ from: Int) -> Bool {
+      let sign = line[from + 22]
+      return line[from] == UInt8(ascii: "[") && line[from + 3] == UInt8(ascii: "/")
+        && line[from + 7] == UInt8(ascii: "/") && line[from + 12] == UInt8(ascii: ":")
+        && line[from + 15] == UInt8(ascii: ":") && line[from + 18] == UInt8(ascii: ":") && line[from + 21] == space
+        && (sign == UInt8(ascii: "+") || sign == hyphen) && line[from + 27] == UInt8(ascii: "]")
+        && line[from + 28] == space
+    }
 
-  static func optionalText(_ line: Span<UInt8>, _ range: Range<Int>) -> String? {
-    isAbsent(line, range) ? nil : text(line, range)
+    private static func digits(_ line: Span<UInt8>, _ from: Int, _ count: Int) -> Int? {
+      var value = 0
+      for index in from..<(from + count) {
+        guard let digit = digit(line[index]) else { return nil }
+        value = value * 10 + Int(digit)
+      }
+      return value
+    }
+
+    private static func digit(_ byte: UInt8) -> UInt8? {
+      let digit = byte &- UInt8(ascii: "0")
+      return digit < 10 ? digit : nil
+    }
+
+    private static let months: [UInt32] = [
+      "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ].map { name in name.utf8.reduce(0) { $0 << 8 | UInt32($1) } }
+
+    private static func month(_ line: Span<UInt8>, _ from: Int) -> Int? {
+      let name = UInt32(line[from]) << 16 | UInt32(line[from + 1]) << 8 | UInt32(line[from + 2])
+      return months.firstIndex(of: name).map { $0 + 1 }
+    }
+
+    static func isAbsent(_ line: Span<UInt8>, _ range: Range<Int>) -> Bool {
+      range.count == 1 && line[range.lowerBound] == hyphen
+    }
+
+    /// The line has been checked to be UTF-8, and parts of it end at ASCII bytes.
+    static func text(_ line: Span<UInt8>, _ range: Range<Int>) -> String {
+      line.extracting(range).withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+    }
+
+    static func optionalText(_ line: Span<UInt8>, _ range: Range<Int>) -> String? {
+      isAbsent(line, range) ? nil : text(line, range)
+    }
   }
-}
+#endif

@@ -1,12 +1,14 @@
 // ByteCount.swift: a size in bytes as a command-line argument: 65536, 64K, 1M.
 
-import ArgumentParser
+#if Tool
+  import ArgumentParser
 
-struct ByteCount: ExpressibleByArgument, Equatable, Sendable {
-  var bytes: UInt64
+  struct ByteCount: ExpressibleByArgument, Equatable, Sendable {
+    var bytes: UInt64
 
-  init?(argument: String) {
-    guard let bytes = Quantity.parseBytes(argument) else { return nil }
-    self.bytes = bytes
+    init?(argument: String) {
+      guard let bytes = Quantity.parseBytes(argument) else { return nil }
+      self.bytes = bytes
+    }
   }
-}
+#endif

@@ -1,20 +1,22 @@
 // JSONLineParser.swift: reads a line of JSON into an event's name and fields. What can't be kept exactly is not read at
 // all, and its line is recorded as `malformed`: equal names in one object, and what Weir's reader of JSON refuses.
 
-import Weir
-import WeirJSON
+#if Tool
+  import Weir
+  import WeirJSON
 
-enum JSONLineParser {
-  /// The line's own object does not count in the depth, it is not stored.
-  private static let limits = JSONReader.Limits(depth: maximumDepth, nameBytes: EventType.maximumNameBytes)
+  enum JSONLineParser {
+    /// The line's own object does not count in the depth, it is not stored.
+    private static let limits = JSONReader.Limits(depth: maximumDepth, nameBytes: EventType.maximumNameBytes)
 
-  /// The event that a line `{"event":"name","fields":{…}}` says: these two members in either order and no others. Names
-  /// that begin with "weir." are the log's own.
-  static func event(in line: Span<UInt8>) -> (name: String, fields: FieldObject)? {
-    guard case .object(let members)? = try? JSONReader.read(line, limits: limits), members.count == 2,
-      case .string(let name)? = members["event"], case .object(let fields)? = members["fields"],
-      !name.isEmpty, name.utf8.count <= EventType.maximumNameBytes, !name.hasPrefix(EventType.reservedPrefix)
-    else { return nil }
-    return (name, fields)
+    /// The event that a line `{"event":"name","fields":{…}}` says: these two members in either order and no others.
+    /// Names that begin with "weir." are the log's own.
+    static func event(in line: Span<UInt8>) -> (name: String, fields: FieldObject)? {
+      guard case .object(let members)? = try? JSONReader.read(line, limits: limits), members.count == 2,
+        case .string(let name)? = members["event"], case .object(let fields)? = members["fields"],
+        !name.isEmpty, name.utf8.count <= EventType.maximumNameBytes, !name.hasPrefix(EventType.reservedPrefix)
+      else { return nil }
+      return (name, fields)
+    }
   }
-}
+#endif

@@ -1,52 +1,54 @@
 // LineEvent.swift: an input line as an event of its own: `line` for a line that is recorded as it is, `malformed` for
 // one that its format can't read. Field `text`, or `bytes` where the line is not UTF-8.
 
-import Weir
+#if Tool
+  import Weir
 
-enum LineEvent: Event, Equatable {
-  case line(LineText)
-  case malformed(LineText)
+  enum LineEvent: Event, Equatable {
+    case line(LineText)
+    case malformed(LineText)
 
-  static let eventTypes = [
-    EventType("line", [Field("text", .string)]),
-    EventType("line", [Field("bytes", .bytes)]),
-    EventType("malformed", [Field("text", .string)]),
-    EventType("malformed", [Field("bytes", .bytes)]),
-  ]
+    static let eventTypes = [
+      EventType("line", [Field("text", .string)]),
+      EventType("line", [Field("bytes", .bytes)]),
+      EventType("malformed", [Field("text", .string)]),
+      EventType("malformed", [Field("bytes", .bytes)]),
+    ]
 
-  func encode(into encoder: inout EventEncoder) {
-    switch self {
-    case .line(.text(let text)):
-      encoder.begin(0)
-      encoder.put(text)
-    case .line(.bytes(let bytes)):
-      encoder.begin(1)
-      encoder.put(bytes)
-    case .malformed(.text(let text)):
-      encoder.begin(2)
-      encoder.put(text)
-    case .malformed(.bytes(let bytes)):
-      encoder.begin(3)
-      encoder.put(bytes)
+    func encode(into encoder: inout EventEncoder) {
+      switch self {
+      case .line(.text(let text)):
+        encoder.begin(0)
+        encoder.put(text)
+      case .line(.bytes(let bytes)):
+        encoder.begin(1)
+        encoder.put(bytes)
+      case .malformed(.text(let text)):
+        encoder.begin(2)
+        encoder.put(text)
+      case .malformed(.bytes(let bytes)):
+        encoder.begin(3)
+        encoder.put(bytes)
+      }
+    }
+
+    init?(_ stored: StoredEvent) throws {
+      switch stored.name {
+      case "line": self = .line(try LineText(stored))
+      case "malformed": self = .malformed(try LineText(stored))
+      default: return nil
+      }
     }
   }
 
-  init?(_ stored: StoredEvent) throws {
-    switch stored.name {
-    case "line": self = .line(try LineText(stored))
-    case "malformed": self = .malformed(try LineText(stored))
-    default: return nil
+  extension LineText {
+    /// The text of a stored event, from whichever of the two fields it has.
+    init(_ stored: StoredEvent) throws {
+      if stored.fields["text"] != nil {
+        self = .text(try stored["text"])
+      } else {
+        self = .bytes(try stored["bytes"])
+      }
     }
   }
-}
-
-extension LineText {
-  /// The text of a stored event, from whichever of the two fields it has.
-  init(_ stored: StoredEvent) throws {
-    if stored.fields["text"] != nil {
-      self = .text(try stored["text"])
-    } else {
-      self = .bytes(try stored["bytes"])
-    }
-  }
-}
+#endif

@@ -1,48 +1,50 @@
 // LineFormat.swift: what a line of input becomes. Parsing and capturing are two steps, so that the time of the captures
 // can be told without that of the parsing.
 
-import Weir
+#if Tool
+  import Weir
 
-/// A format of `weir record`. A format turns every line into an event: one that it can't read becomes an event
-/// `malformed` with the exact text, because a line that is passed over would be lost.
-protocol LineFormat: Sendable {
-  associatedtype Parsed: Sendable
+  /// A format of `weir record`. A format turns every line into an event: one that it can't read becomes an event
+  /// `malformed` with the exact text, because a line that is passed over would be lost.
+  protocol LineFormat: Sendable {
+    associatedtype Parsed: Sendable
 
-  /// What the line says. The line has no newline at its end.
-  static func parse(_ line: Span<UInt8>) -> Parsed
+    /// What the line says. The line has no newline at its end.
+    static func parse(_ line: Span<UInt8>) -> Parsed
 
-  /// Captures it on the calling thread.
-  static func capture(_ parsed: Parsed, with tracker: Tracker) -> Receipt
-}
-
-/// Lines as they are: event `line`.
-enum PlainLines: LineFormat {
-  static func parse(_ line: Span<UInt8>) -> LineEvent { .line(LineText(line)) }
-  static func capture(_ parsed: LineEvent, with tracker: Tracker) -> Receipt { tracker.track(parsed) }
-}
-
-/// Apache's combined log: events `request` and `malformed`.
-enum AccessLog: LineFormat {
-  static func parse(_ line: Span<UInt8>) -> AccessEvent { AccessEvent(line: line) }
-  static func capture(_ parsed: AccessEvent, with tracker: Tracker) -> Receipt { tracker.track(parsed) }
-}
-
-/// A JSON object a line, `{"event":"name","fields":{…}}`: an event of that name and those fields, or `malformed`.
-enum JSONLines: LineFormat {
-  enum Parsed: Equatable, Sendable {
-    case event(name: String, fields: FieldObject)
-    case malformed(LineText)
+    /// Captures it on the calling thread.
+    static func capture(_ parsed: Parsed, with tracker: Tracker) -> Receipt
   }
 
-  static func parse(_ line: Span<UInt8>) -> Parsed {
-    if let event = JSONLineParser.event(in: line) { return .event(name: event.name, fields: event.fields) }
-    return .malformed(LineText(line))
+  /// Lines as they are: event `line`.
+  enum PlainLines: LineFormat {
+    static func parse(_ line: Span<UInt8>) -> LineEvent { .line(LineText(line)) }
+    static func capture(_ parsed: LineEvent, with tracker: Tracker) -> Receipt { tracker.track(parsed) }
   }
 
-  static func capture(_ parsed: Parsed, with tracker: Tracker) -> Receipt {
-    switch parsed {
-    case .event(let name, let fields): tracker.track(name, fields: fields)
-    case .malformed(let text): tracker.track(LineEvent.malformed(text))
+  /// Apache's combined log: events `request` and `malformed`.
+  enum AccessLog: LineFormat {
+    static func parse(_ line: Span<UInt8>) -> AccessEvent { AccessEvent(line: line) }
+    static func capture(_ parsed: AccessEvent, with tracker: Tracker) -> Receipt { tracker.track(parsed) }
+  }
+
+  /// A JSON object a line, `{"event":"name","fields":{…}}`: an event of that name and those fields, or `malformed`.
+  enum JSONLines: LineFormat {
+    enum Parsed: Equatable, Sendable {
+      case event(name: String, fields: FieldObject)
+      case malformed(LineText)
+    }
+
+    static func parse(_ line: Span<UInt8>) -> Parsed {
+      if let event = JSONLineParser.event(in: line) { return .event(name: event.name, fields: event.fields) }
+      return .malformed(LineText(line))
+    }
+
+    static func capture(_ parsed: Parsed, with tracker: Tracker) -> Receipt {
+      switch parsed {
+      case .event(let name, let fields): tracker.track(name, fields: fields)
+      case .malformed(let text): tracker.track(LineEvent.malformed(text))
+      }
     }
   }
-}
+#endif

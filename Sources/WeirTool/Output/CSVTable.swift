@@ -1,152 +1,154 @@
 // CSVTable.swift: events as the rows of one table, a column a field.
 
-import Foundation
-import Weir
-import WeirDelivery
+#if Tool
+  import Foundation
+  import Weir
+  import WeirDelivery
 
-/// The columns that events need, in the order in which they come, fields before context.
-///
-/// Columns of every table are `offset`, `id`, `time` and `name`. A field is a column of its name, one inside another
-/// `outer.inner`; a dot or a backslash in a name has a backslash before it. What an event was captured for is below
-/// `context.`: `context.user.id`, `context.user.traits.plan`, `context.globals.app`. A field whose column would have a
-/// name of these has `fields.` before it, so no two things share a column.
-struct CSVColumns {
-  /// More columns than that are nothing that a spreadsheet or a database takes, and hostile names could be millions.
-  static let maximum = 10_000
+  /// The columns that events need, in the order in which they come, fields before context.
+  ///
+  /// Columns of every table are `offset`, `id`, `time` and `name`. A field is a column of its name, one inside another
+  /// `outer.inner`; a dot or a backslash in a name has a backslash before it. What an event was captured for is below
+  /// `context.`: `context.user.id`, `context.user.traits.plan`, `context.globals.app`. A field whose column would have
+  /// a name of these has `fields.` before it, so no two things share a column.
+  struct CSVColumns {
+    /// More columns than that are nothing that a spreadsheet or a database takes, and hostile names could be millions.
+    static let maximum = 10_000
 
-  fileprivate static let fixed = ["offset", "id", "time", "name"]
+    fileprivate static let fixed = ["offset", "id", "time", "name"]
 
-  private var known = Set(fixed)
-  private var fields: [String] = []
-  private var context: [String] = []
+    private var known = Set(fixed)
+    private var fields: [String] = []
+    private var context: [String] = []
 
-  var names: [String] { Self.fixed + fields + context }
+    var names: [String] { Self.fixed + fields + context }
 
-  /// Adds the columns that the event needs.
-  mutating func add(_ event: StoredEvent) throws(ToolError) {
-    CSVTable.flatten(event) { column, _ in
-      guard known.count <= Self.maximum, known.insert(column).inserted else { return }
-      if column.hasPrefix("context.") { context.append(column) } else { fields.append(column) }
-    }
-    guard known.count <= Self.maximum else {
-      throw ToolError("the events have more than \(Self.maximum) columns; choose some with --columns or --event")
-    }
-  }
-}
-
-/// A table of these columns: its rows.
-struct CSVTable {
-  private let columns: [String]
-  private let numbers: [String: Int]
-  private let escapesControls: Bool
-
-  /// In a terminal control characters are to be escaped.
-  init(_ columns: [String], escapesControls: Bool = false) {
-    self.columns = columns
-    numbers = Dictionary(columns.enumerated().map { ($0.element, $0.offset) }) { first, _ in first }
-    self.escapesControls = escapesControls
-  }
-
-  /// The header row.
-  func header() -> [UInt8] {
-    var bytes: [UInt8] = []
-    appendRow(columns.map { cell(ofText: $0) }, to: &bytes)
-    return bytes
-  }
-
-  /// Appends the event's row. What it has of other columns is left out.
-  func append(_ event: StoredEvent, to bytes: inout [UInt8]) {
-    var cells = [[UInt8]](repeating: [], count: columns.count)
-    func set(_ column: String, _ cell: @autoclosure () -> [UInt8]) {
-      if let number = numbers[column] { cells[number] = cell() }
-    }
-    set("offset", Array("\(event.offset)".utf8))
-    set("id", Array(event.id.description.utf8))
-    set("time", Array(event.time.description.utf8))
-    set("name", cell(ofText: event.name))
-    Self.flatten(event) { column, value in set(column, cell(of: value)) }
-    appendRow(cells, to: &bytes)
-  }
-
-  private func appendRow(_ cells: [[UInt8]], to bytes: inout [UInt8]) {
-    for (number, cell) in cells.enumerated() {
-      if number > 0 { bytes.append(UInt8(ascii: ",")) }
-      bytes += cell
-    }
-    bytes.append(UInt8(ascii: "\n"))
-  }
-}
-
-// MARK: Cells
-
-extension CSVTable {
-  /// A value as RFC 4180 has it. Null is an empty cell, an empty text one of two quotation marks.
-  private func cell(of value: FieldValue) -> [UInt8] {
-    switch value {
-    case .null: return []
-    case .string(let text): return text.isEmpty ? Array("\"\"".utf8) : cell(ofText: text)
-    default:
-      var json: [UInt8] = []
-      EventJSON().append(value, to: &json)
-      switch value {
-      // JSON, with commas.
-      case .array, .object: break
-      // Nothing in them is ever escaped.
-      default: if json.first == UInt8(ascii: "\"") { json = Array(json.dropFirst().dropLast()) }
+    /// Adds the columns that the event needs.
+    mutating func add(_ event: StoredEvent) throws(ToolError) {
+      CSVTable.flatten(event) { column, _ in
+        guard known.count <= Self.maximum, known.insert(column).inserted else { return }
+        if column.hasPrefix("context.") { context.append(column) } else { fields.append(column) }
       }
+      guard known.count <= Self.maximum else {
+        throw ToolError("the events have more than \(Self.maximum) columns; choose some with --columns or --event")
+      }
+    }
+  }
+
+  /// A table of these columns: its rows.
+  struct CSVTable {
+    private let columns: [String]
+    private let numbers: [String: Int]
+    private let escapesControls: Bool
+
+    /// In a terminal control characters are to be escaped.
+    init(_ columns: [String], escapesControls: Bool = false) {
+      self.columns = columns
+      numbers = Dictionary(columns.enumerated().map { ($0.element, $0.offset) }) { first, _ in first }
+      self.escapesControls = escapesControls
+    }
+
+    /// The header row.
+    func header() -> [UInt8] {
       var bytes: [UInt8] = []
-      EventFormat.appendQuoted(json, to: &bytes)
+      appendRow(columns.map { cell(ofText: $0) }, to: &bytes)
+      return bytes
+    }
+
+    /// Appends the event's row. What it has of other columns is left out.
+    func append(_ event: StoredEvent, to bytes: inout [UInt8]) {
+      var cells = [[UInt8]](repeating: [], count: columns.count)
+      func set(_ column: String, _ cell: @autoclosure () -> [UInt8]) {
+        if let number = numbers[column] { cells[number] = cell() }
+      }
+      set("offset", Array("\(event.offset)".utf8))
+      set("id", Array(event.id.description.utf8))
+      set("time", Array(event.time.description.utf8))
+      set("name", cell(ofText: event.name))
+      Self.flatten(event) { column, value in set(column, cell(of: value)) }
+      appendRow(cells, to: &bytes)
+    }
+
+    private func appendRow(_ cells: [[UInt8]], to bytes: inout [UInt8]) {
+      for (number, cell) in cells.enumerated() {
+        if number > 0 { bytes.append(UInt8(ascii: ",")) }
+        bytes += cell
+      }
+      bytes.append(UInt8(ascii: "\n"))
+    }
+  }
+
+  // MARK: Cells
+
+  extension CSVTable {
+    /// A value as RFC 4180 has it. Null is an empty cell, an empty text one of two quotation marks.
+    private func cell(of value: FieldValue) -> [UInt8] {
+      switch value {
+      case .null: return []
+      case .string(let text): return text.isEmpty ? Array("\"\"".utf8) : cell(ofText: text)
+      default:
+        var json: [UInt8] = []
+        EventJSON().append(value, to: &json)
+        switch value {
+        // JSON, with commas.
+        case .array, .object: break
+        // Nothing in them is ever escaped.
+        default: if json.first == UInt8(ascii: "\"") { json = Array(json.dropFirst().dropLast()) }
+        }
+        var bytes: [UInt8] = []
+        EventFormat.appendQuoted(json, to: &bytes)
+        return bytes
+      }
+    }
+
+    private func cell(ofText text: String) -> [UInt8] {
+      let isEscaped = escapesControls && text.unicodeScalars.contains(where: Terminal.isControl)
+      let shown = isEscaped ? Terminal.quoted(text) : text
+      var bytes: [UInt8] = []
+      EventFormat.appendQuoted(Array(shown.utf8), to: &bytes)
       return bytes
     }
   }
 
-  private func cell(ofText text: String) -> [UInt8] {
-    let isEscaped = escapesControls && text.unicodeScalars.contains(where: Terminal.isControl)
-    let shown = isEscaped ? Terminal.quoted(text) : text
-    var bytes: [UInt8] = []
-    EventFormat.appendQuoted(Array(shown.utf8), to: &bytes)
-    return bytes
-  }
-}
+  // MARK: Flattening
 
-// MARK: Flattening
+  extension CSVTable {
+    /// Gives each value of an event with its column. Of fields with one name the last is left, as everywhere.
+    fileprivate static func flatten(_ event: StoredEvent, _ take: (String, FieldValue) -> Void) {
+      flatten(event.fields, below: "") { column, value in
+        let isTaken = CSVColumns.fixed.contains(column) || ["context.", "fields."].contains { column.hasPrefix($0) }
+        take(isTaken ? "fields." + column : column, value)
+      }
+      let context = event.context
+      flatten(context.globals, below: "context.globals.", take)
+      if let user = context.user {
+        take("context.user.id", .string(user.id))
+        flatten(user.traits, below: "context.user.traits.", take)
+      }
+      if let view = context.view {
+        take("context.view.id", .string(view.id))
+        take("context.view.name", .string(view.name))
+        if let parent = view.parent { take("context.view.parent", .string(parent)) }
+      }
+      flatten(context.fields, below: "context.fields.", take)
+      if context.isGlobalPartLost { take("context.globals_lost", .bool(true)) }
+    }
 
-extension CSVTable {
-  /// Gives each value of an event with its column. Of fields with one name the last is left, as everywhere.
-  fileprivate static func flatten(_ event: StoredEvent, _ take: (String, FieldValue) -> Void) {
-    flatten(event.fields, below: "") { column, value in
-      let isTaken = CSVColumns.fixed.contains(column) || ["context.", "fields."].contains { column.hasPrefix($0) }
-      take(isTaken ? "fields." + column : column, value)
-    }
-    let context = event.context
-    flatten(context.globals, below: "context.globals.", take)
-    if let user = context.user {
-      take("context.user.id", .string(user.id))
-      flatten(user.traits, below: "context.user.traits.", take)
-    }
-    if let view = context.view {
-      take("context.view.id", .string(view.id))
-      take("context.view.name", .string(view.name))
-      if let parent = view.parent { take("context.view.parent", .string(parent)) }
-    }
-    flatten(context.fields, below: "context.fields.", take)
-    if context.isGlobalPartLost { take("context.globals_lost", .bool(true)) }
-  }
-
-  private static func flatten(_ object: FieldObject, below prefix: String, _ take: (String, FieldValue) -> Void) {
-    for member in object {
-      let column = prefix + escaped(member.name)
-      // An empty object has no members that could stand for it.
-      if case .object(let inner) = member.value, !inner.isEmpty {
-        flatten(inner, below: column + ".", take)
-      } else {
-        take(column, member.value)
+    private static func flatten(_ object: FieldObject, below prefix: String, _ take: (String, FieldValue) -> Void) {
+      for member in object {
+        let column = prefix + escaped(member.name)
+        // An empty object has no members that could stand for it.
+        if case .object(let inner) = member.value, !inner.isEmpty {
+          flatten(inner, below: column + ".", take)
+        } else {
+          take(column, member.value)
+        }
       }
     }
-  }
 
-  private static func escaped(_ name: String) -> String {
-    guard name.utf8.contains(where: { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "\\") }) else { return name }
-    return name.replacing("\\", with: "\\\\").replacing(".", with: "\\.")
+    private static func escaped(_ name: String) -> String {
+      guard name.utf8.contains(where: { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "\\") }) else { return name }
+      return name.replacing("\\", with: "\\\\").replacing(".", with: "\\.")
+    }
   }
-}
+#endif

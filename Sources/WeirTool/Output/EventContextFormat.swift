@@ -1,80 +1,82 @@
 // EventContextFormat.swift: what `weir cat --context` prints of an event besides: what it was captured for, and its
 // other identities.
 
-import Weir
-import WeirJSON
+#if Tool
+  import Weir
+  import WeirJSON
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
+  #if canImport(FoundationEssentials)
+    import FoundationEssentials
+  #else
+    import Foundation
+  #endif
 
-enum EventContextFormat {
-  /// The columns of CSV, with the comma before them.
-  static let header = ",uuid,kind,monotonic,boot,user,view,context"
+  enum EventContextFormat {
+    /// The columns of CSV, with the comma before them.
+    static let header = ",uuid,kind,monotonic,boot,user,view,context"
 
-  /// Appends the keys to an object of JSON that is still open. All of them are always there.
-  static func appendJSON(_ event: StoredEvent, to bytes: inout [UInt8]) {
-    for (name, value) in values(event) {
-      JSONText.append(literal: ",", to: &bytes)
-      JSONText.append(name, to: &bytes)
-      JSONText.append(literal: ":", to: &bytes)
-      JSONText.append(value, to: &bytes)
-    }
-  }
-
-  /// Appends the columns: what is null is empty, objects are JSON.
-  static func appendCSV(_ event: StoredEvent, to bytes: inout [UInt8]) {
-    for (_, value) in values(event) {
-      bytes.append(UInt8(ascii: ","))
-      switch value {
-      case .null: continue
-      case .string(let text): EventFormat.appendQuoted(Array(text.utf8), to: &bytes)
-      case .uuid(let uuid): JSONText.append(raw: uuid.uuidString, to: &bytes)
-      default:
-        var cell: [UInt8] = []
-        JSONText.append(value, to: &cell)
-        EventFormat.appendQuoted(cell, to: &bytes)
+    /// Appends the keys to an object of JSON that is still open. All of them are always there.
+    static func appendJSON(_ event: StoredEvent, to bytes: inout [UInt8]) {
+      for (name, value) in values(event) {
+        JSONText.append(literal: ",", to: &bytes)
+        JSONText.append(name, to: &bytes)
+        JSONText.append(literal: ":", to: &bytes)
+        JSONText.append(value, to: &bytes)
       }
     }
-  }
 
-  /// For people, after a bar: "  |  user="u7" view="Cart" app="shop"". Nothing if there is no context.
-  static func appendText(_ event: StoredEvent, to bytes: inout [UInt8]) {
-    let context = event.context
-    var shown: [(String, FieldValue)] = []
-    if let user = context.user {
-      shown.append(("user", .string(user.id)))
-      shown += user.traits.map { ("user." + $0.name, $0.value) }
+    /// Appends the columns: what is null is empty, objects are JSON.
+    static func appendCSV(_ event: StoredEvent, to bytes: inout [UInt8]) {
+      for (_, value) in values(event) {
+        bytes.append(UInt8(ascii: ","))
+        switch value {
+        case .null: continue
+        case .string(let text): EventFormat.appendQuoted(Array(text.utf8), to: &bytes)
+        case .uuid(let uuid): JSONText.append(raw: uuid.uuidString, to: &bytes)
+        default:
+          var cell: [UInt8] = []
+          JSONText.append(value, to: &cell)
+          EventFormat.appendQuoted(cell, to: &bytes)
+        }
+      }
     }
-    if let view = context.view { shown.append(("view", .string(view.name))) }
-    shown += joined(context).map { ($0.name, $0.value) }
-    guard !shown.isEmpty else { return }
-    JSONText.append(literal: "  |", to: &bytes)
-    EventFormat.appendText(FieldObject(shown), to: &bytes)
-  }
 
-  private static func values(_ event: StoredEvent) -> [(String, FieldValue)] {
-    let context = event.context
-    let user: FieldValue? = context.user.map { .object(["id": .string($0.id), "traits": .object($0.traits)]) }
-    let view: FieldValue? = context.view.map { view in
-      .object([
-        "id": .string(view.id), "name": .string(view.name), "parent": view.parent.map { .string($0) } ?? .null,
-      ])
+    /// For people, after a bar: "  |  user="u7" view="Cart" app="shop"". Nothing if there is no context.
+    static func appendText(_ event: StoredEvent, to bytes: inout [UInt8]) {
+      let context = event.context
+      var shown: [(String, FieldValue)] = []
+      if let user = context.user {
+        shown.append(("user", .string(user.id)))
+        shown += user.traits.map { ("user." + $0.name, $0.value) }
+      }
+      if let view = context.view { shown.append(("view", .string(view.name))) }
+      shown += joined(context).map { ($0.name, $0.value) }
+      guard !shown.isEmpty else { return }
+      JSONText.append(literal: "  |", to: &bytes)
+      EventFormat.appendText(FieldObject(shown), to: &bytes)
     }
-    return [
-      ("uuid", .uuid(event.id.uuid)),
-      ("kind", event.declaration?.kind.map { .string($0.rawValue) } ?? .null),
-      ("monotonic", event.monotonicNanoseconds.map { .int($0) } ?? .null),
-      ("boot", event.bootID.map { .uuid($0) } ?? .null),
-      ("user", user ?? .null), ("view", view ?? .null), ("context", .object(joined(context))),
-    ]
-  }
 
-  /// Global and bound fields as one object, bound ones over global ones of the same name.
-  private static func joined(_ context: EventContext) -> FieldObject {
-    let globals = context.globals.filter { context.fields[$0.name] == nil }
-    return FieldObject(globals + Array(context.fields))
+    private static func values(_ event: StoredEvent) -> [(String, FieldValue)] {
+      let context = event.context
+      let user: FieldValue? = context.user.map { .object(["id": .string($0.id), "traits": .object($0.traits)]) }
+      let view: FieldValue? = context.view.map { view in
+        .object([
+          "id": .string(view.id), "name": .string(view.name), "parent": view.parent.map { .string($0) } ?? .null,
+        ])
+      }
+      return [
+        ("uuid", .uuid(event.id.uuid)),
+        ("kind", event.declaration?.kind.map { .string($0.rawValue) } ?? .null),
+        ("monotonic", event.monotonicNanoseconds.map { .int($0) } ?? .null),
+        ("boot", event.bootID.map { .uuid($0) } ?? .null),
+        ("user", user ?? .null), ("view", view ?? .null), ("context", .object(joined(context))),
+      ]
+    }
+
+    /// Global and bound fields as one object, bound ones over global ones of the same name.
+    private static func joined(_ context: EventContext) -> FieldObject {
+      let globals = context.globals.filter { context.fields[$0.name] == nil }
+      return FieldObject(globals + Array(context.fields))
+    }
   }
-}
+#endif

@@ -1,102 +1,104 @@
 // EventFormat.swift: how `weir cat` prints an event, a line each.
 
-import ArgumentParser
-import Weir
-import WeirJSON
+#if Tool
+  import ArgumentParser
+  import Weir
+  import WeirJSON
 
-enum EventFormat: String, CaseIterable, ExpressibleByArgument, Sendable {
-  case jsonl
-  case csv
-  case text
+  enum EventFormat: String, CaseIterable, ExpressibleByArgument, Sendable {
+    case jsonl
+    case csv
+    case text
 
-  /// What comes before the first event.
-  func header(withContext: Bool) -> String {
-    guard self == .csv else { return "" }
-    return "offset,id,time,event,fields" + (withContext ? EventContextFormat.header : "") + "\n"
-  }
-
-  /// Appends the event and a newline. Nothing is redacted here.
-  func append(_ event: StoredEvent, withContext: Bool, to bytes: inout [UInt8]) {
-    switch self {
-    case .jsonl:
-      Self.appendJSON(event, to: &bytes)
-      if withContext { EventContextFormat.appendJSON(event, to: &bytes) }
-      bytes.append(UInt8(ascii: "}"))
-    case .csv:
-      Self.appendCSV(event, to: &bytes)
-      if withContext { EventContextFormat.appendCSV(event, to: &bytes) }
-    case .text:
-      Self.appendText(event, to: &bytes)
-      if withContext { EventContextFormat.appendText(event, to: &bytes) }
+    /// What comes before the first event.
+    func header(withContext: Bool) -> String {
+      guard self == .csv else { return "" }
+      return "offset,id,time,event,fields" + (withContext ? EventContextFormat.header : "") + "\n"
     }
-    bytes.append(UInt8(ascii: "\n"))
-  }
 
-  /// Without the closing brace.
-  private static func appendJSON(_ event: StoredEvent, to bytes: inout [UInt8]) {
-    JSONText.append(literal: "{\"offset\":", to: &bytes)
-    JSONText.append(event.offset, to: &bytes)
-    JSONText.append(literal: ",\"id\":\"", to: &bytes)
-    JSONText.append(raw: event.id.description, to: &bytes)
-    JSONText.append(literal: "\",\"time\":\"", to: &bytes)
-    event.time.append(to: &bytes)
-    JSONText.append(literal: "\",\"event\":", to: &bytes)
-    JSONText.append(event.name, to: &bytes)
-    JSONText.append(literal: ",\"fields\":", to: &bytes)
-    JSONText.append(event.fields, to: &bytes)
-  }
-
-  /// RFC 4180, but for the line end, which is a newline alone as everywhere on Linux. `fields` is JSON.
-  private static func appendCSV(_ event: StoredEvent, to bytes: inout [UInt8]) {
-    JSONText.append(event.offset, to: &bytes)
-    JSONText.append(raw: ",\(event.id),", to: &bytes)
-    event.time.append(to: &bytes)
-    bytes.append(UInt8(ascii: ","))
-    appendQuoted(Array(cell(ofName: event.name).utf8), to: &bytes)
-    bytes.append(UInt8(ascii: ","))
-    var fields: [UInt8] = []
-    JSONText.append(event.fields, to: &fields)
-    appendQuoted(fields, to: &bytes)
-  }
-
-  /// A name as it is, or as JSON if it has control characters, for those do harm in a terminal; or if it would look
-  /// like such a one.
-  private static func cell(ofName name: String) -> String {
-    guard name.utf8.first == UInt8(ascii: "\"") || name.unicodeScalars.contains(where: Terminal.isControl) else {
-      return name
+    /// Appends the event and a newline. Nothing is redacted here.
+    func append(_ event: StoredEvent, withContext: Bool, to bytes: inout [UInt8]) {
+      switch self {
+      case .jsonl:
+        Self.appendJSON(event, to: &bytes)
+        if withContext { EventContextFormat.appendJSON(event, to: &bytes) }
+        bytes.append(UInt8(ascii: "}"))
+      case .csv:
+        Self.appendCSV(event, to: &bytes)
+        if withContext { EventContextFormat.appendCSV(event, to: &bytes) }
+      case .text:
+        Self.appendText(event, to: &bytes)
+        if withContext { EventContextFormat.appendText(event, to: &bytes) }
+      }
+      bytes.append(UInt8(ascii: "\n"))
     }
-    return Terminal.quoted(name)
-  }
 
-  /// A cell, in quotation marks if it needs them.
-  static func appendQuoted(_ cell: [UInt8], to bytes: inout [UInt8]) {
-    let special = [UInt8(ascii: "\""), UInt8(ascii: ","), UInt8(ascii: "\n"), UInt8(ascii: "\r")]
-    guard cell.contains(where: special.contains) else { return bytes.append(contentsOf: cell) }
-    bytes.append(UInt8(ascii: "\""))
-    for byte in cell {
-      if byte == UInt8(ascii: "\"") { bytes.append(byte) }
-      bytes.append(byte)
+    /// Without the closing brace.
+    private static func appendJSON(_ event: StoredEvent, to bytes: inout [UInt8]) {
+      JSONText.append(literal: "{\"offset\":", to: &bytes)
+      JSONText.append(event.offset, to: &bytes)
+      JSONText.append(literal: ",\"id\":\"", to: &bytes)
+      JSONText.append(raw: event.id.description, to: &bytes)
+      JSONText.append(literal: "\",\"time\":\"", to: &bytes)
+      event.time.append(to: &bytes)
+      JSONText.append(literal: "\",\"event\":", to: &bytes)
+      JSONText.append(event.name, to: &bytes)
+      JSONText.append(literal: ",\"fields\":", to: &bytes)
+      JSONText.append(event.fields, to: &bytes)
     }
-    bytes.append(UInt8(ascii: "\""))
-  }
 
-  /// For people: "12  2026-11-21T00:00:00.123456789Z  checkout.completed  order=7 total=19.9 coupon="SPRING"".
-  private static func appendText(_ event: StoredEvent, to bytes: inout [UInt8]) {
-    JSONText.append(event.offset, to: &bytes)
-    JSONText.append(literal: "  ", to: &bytes)
-    event.time.append(to: &bytes)
-    JSONText.append(literal: "  ", to: &bytes)
-    JSONText.append(raw: Terminal.name(event.name), to: &bytes)
-    appendText(event.fields, to: &bytes)
-  }
+    /// RFC 4180, but for the line end, which is a newline alone as everywhere on Linux. `fields` is JSON.
+    private static func appendCSV(_ event: StoredEvent, to bytes: inout [UInt8]) {
+      JSONText.append(event.offset, to: &bytes)
+      JSONText.append(raw: ",\(event.id),", to: &bytes)
+      event.time.append(to: &bytes)
+      bytes.append(UInt8(ascii: ","))
+      appendQuoted(Array(cell(ofName: event.name).utf8), to: &bytes)
+      bytes.append(UInt8(ascii: ","))
+      var fields: [UInt8] = []
+      JSONText.append(event.fields, to: &fields)
+      appendQuoted(fields, to: &bytes)
+    }
 
-  /// Two spaces, then name=value for each field.
-  static func appendText(_ fields: FieldObject, to bytes: inout [UInt8]) {
-    for (index, field) in fields.enumerated() {
-      JSONText.append(literal: index == 0 ? "  " : " ", to: &bytes)
-      JSONText.append(raw: Terminal.name(field.name), to: &bytes)
-      bytes.append(UInt8(ascii: "="))
-      JSONText.append(field.value, to: &bytes)
+    /// A name as it is, or as JSON if it has control characters, for those do harm in a terminal; or if it would look
+    /// like such a one.
+    private static func cell(ofName name: String) -> String {
+      guard name.utf8.first == UInt8(ascii: "\"") || name.unicodeScalars.contains(where: Terminal.isControl) else {
+        return name
+      }
+      return Terminal.quoted(name)
+    }
+
+    /// A cell, in quotation marks if it needs them.
+    static func appendQuoted(_ cell: [UInt8], to bytes: inout [UInt8]) {
+      let special = [UInt8(ascii: "\""), UInt8(ascii: ","), UInt8(ascii: "\n"), UInt8(ascii: "\r")]
+      guard cell.contains(where: special.contains) else { return bytes.append(contentsOf: cell) }
+      bytes.append(UInt8(ascii: "\""))
+      for byte in cell {
+        if byte == UInt8(ascii: "\"") { bytes.append(byte) }
+        bytes.append(byte)
+      }
+      bytes.append(UInt8(ascii: "\""))
+    }
+
+    /// For people: "12  2026-11-21T00:00:00.123456789Z  checkout.completed  order=7 total=19.9 coupon="SPRING"".
+    private static func appendText(_ event: StoredEvent, to bytes: inout [UInt8]) {
+      JSONText.append(event.offset, to: &bytes)
+      JSONText.append(literal: "  ", to: &bytes)
+      event.time.append(to: &bytes)
+      JSONText.append(literal: "  ", to: &bytes)
+      JSONText.append(raw: Terminal.name(event.name), to: &bytes)
+      appendText(event.fields, to: &bytes)
+    }
+
+    /// Two spaces, then name=value for each field.
+    static func appendText(_ fields: FieldObject, to bytes: inout [UInt8]) {
+      for (index, field) in fields.enumerated() {
+        JSONText.append(literal: index == 0 ? "  " : " ", to: &bytes)
+        JSONText.append(raw: Terminal.name(field.name), to: &bytes)
+        bytes.append(UInt8(ascii: "="))
+        JSONText.append(field.value, to: &bytes)
+      }
     }
   }
-}
+#endif

@@ -1,70 +1,72 @@
 // OutputTarget.swift: where an export goes: standard output, or a file that has its name only once it is whole.
 
-import ArgumentParser
-import Foundation
-import Glibc
+#if Tool
+  import ArgumentParser
+  import Foundation
+  import Glibc
 
-/// Takes bytes. A file is written under another name beside its own, synced, and renamed: whoever sees the name sees
-/// all of it, and what had the name before stays until then. Given up, it leaves nothing behind.
-final class OutputTarget {
-  private let path: String?
-  private let descriptor: Int32
-  private var isFinished = false
+  /// Takes bytes. A file is written under another name beside its own, synced, and renamed: whoever sees the name sees
+  /// all of it, and what had the name before stays until then. Given up, it leaves nothing behind.
+  final class OutputTarget {
+    private let path: String?
+    private let descriptor: Int32
+    private var isFinished = false
 
-  /// Standard output for nil, else a plain file that need not be there yet.
-  init(_ path: String?) throws(ToolError) {
-    self.path = path
-    guard let path else {
-      descriptor = STDOUT_FILENO
-      return
+    /// Standard output for nil, else a plain file that need not be there yet.
+    init(_ path: String?) throws(ToolError) {
+      self.path = path
+      guard let path else {
+        descriptor = STDOUT_FILENO
+        return
+      }
+      var status = stat()
+      if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
+        throw ToolError("\(path) is not a plain file; name another, or leave --output out for standard output")
+      }
+      descriptor = open(Self.partial(path), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
+      if descriptor < 0 { throw Self.failure(path, errno) }
     }
-    var status = stat()
-    if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
-      throw ToolError("\(path) is not a plain file; name another, or leave --output out for standard output")
+
+    deinit {
+      guard let path else { return }
+      close(descriptor)
+      if !isFinished { unlink(Self.partial(path)) }
     }
-    descriptor = open(Self.partial(path), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    if descriptor < 0 { throw Self.failure(path, errno) }
-  }
 
-  deinit {
-    guard let path else { return }
-    close(descriptor)
-    if !isFinished { unlink(Self.partial(path)) }
-  }
+    /// Whether people may be looking on: control characters could be commands to their terminal.
+    var isTerminal: Bool { path == nil && isatty(descriptor) == 1 }
 
-  /// Whether people may be looking on: control characters could be commands to their terminal.
-  var isTerminal: Bool { path == nil && isatty(descriptor) == 1 }
-
-  func write(_ bytes: [UInt8]) throws(ToolError) {
-    do throws(WriteFailure) {
-      try writeAll(bytes, to: descriptor)
-    } catch {
-      guard let path else { throw ToolError(writing: error) }
-      throw switch error {
-      case .closedByReader: Self.failure(path, EPIPE)
-      case .system(let number): Self.failure(path, number)
+    func write(_ bytes: [UInt8]) throws(ToolError) {
+      do throws(WriteFailure) {
+        try writeAll(bytes, to: descriptor)
+      } catch {
+        guard let path else { throw ToolError(writing: error) }
+        throw switch error {
+        case .closedByReader: Self.failure(path, EPIPE)
+        case .system(let number): Self.failure(path, number)
+        }
       }
     }
-  }
 
-  /// Everything is written: gives the file its name.
-  func finish() throws(ToolError) {
-    guard let path else { return }
-    guard fsync(descriptor) == 0, rename(Self.partial(path), path) == 0 else { throw Self.failure(path, errno) }
-    isFinished = true
-    // The name's being on the disk matters only to a power cut in the next seconds: what can't be synced is no error.
-    let folder = open(URL(filePath: path).deletingLastPathComponent().path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard folder >= 0 else { return }
-    fsync(folder)
-    close(folder)
-  }
+    /// Everything is written: gives the file its name.
+    func finish() throws(ToolError) {
+      guard let path else { return }
+      guard fsync(descriptor) == 0, rename(Self.partial(path), path) == 0 else { throw Self.failure(path, errno) }
+      isFinished = true
+      // The name's being on the disk matters only to a power cut in the next seconds: what can't be synced is no error.
+      let folder = open(URL(filePath: path).deletingLastPathComponent().path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+      guard folder >= 0 else { return }
+      fsync(folder)
+      close(folder)
+    }
 
-  /// One process has one export to a path at a time; two processes have two names.
-  private static func partial(_ path: String) -> String { "\(path).\(getpid()).part" }
+    /// One process has one export to a path at a time; two processes have two names.
+    private static func partial(_ path: String) -> String { "\(path).\(getpid()).part" }
 
-  private static func failure(_ path: String, _ error: Int32) -> ToolError {
-    ToolError(
-      "\(path) can't be written: \(systemMessage(error)); make room or write elsewhere",
-      code: error == ENOSPC || error == EDQUOT || error == EFBIG ? .diskFull : .cannotRun)
+    private static func failure(_ path: String, _ error: Int32) -> ToolError {
+      ToolError(
+        "\(path) can't be written: \(systemMessage(error)); make room or write elsewhere",
+        code: error == ENOSPC || error == EDQUOT || error == EFBIG ? .diskFull : .cannotRun)
+    }
   }
-}
+#endif

@@ -1,38 +1,40 @@
 // Table.swift: reports for people (a label and a value on each line, values aligned) and for programs (JSON with stable
 // keys in snake_case).
 
-import Foundation
+#if Tool
+  import Foundation
 
-enum Table {
-  /// Labels on the left, values in one column. An empty label makes an empty line.
-  static func text(_ rows: [(label: String, value: String)]) -> String {
-    let width = rows.map(\.label.count).max() ?? 0
-    return rows.map { row in
-      if row.label.isEmpty { return "\n" }
-      return row.label + String(repeating: " ", count: width - row.label.count + 2) + row.value + "\n"
-    }.joined()
-  }
+  enum Table {
+    /// Labels on the left, values in one column. An empty label makes an empty line.
+    static func text(_ rows: [(label: String, value: String)]) -> String {
+      let width = rows.map(\.label.count).max() ?? 0
+      return rows.map { row in
+        if row.label.isEmpty { return "\n" }
+        return row.label + String(repeating: " ", count: width - row.label.count + 2) + row.value + "\n"
+      }.joined()
+    }
 
-  /// One JSON object, keys sorted, one on each line.
-  static func json(_ value: some Encodable) throws -> String {
-    let encoder = JSONEncoder()
-    encoder.keyEncodingStrategy = .convertToSnakeCase
-    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-    return String(decoding: try encoder.encode(value), as: UTF8.self) + "\n"
-  }
-}
-
-/// A value of a report whose key is there even where the value is not: as null.
-@propertyWrapper
-struct Nullable: Encodable {
-  var wrappedValue: String?
-
-  func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    if let wrappedValue {
-      try container.encode(wrappedValue)
-    } else {
-      try container.encodeNil()
+    /// One JSON object, keys sorted, one on each line.
+    static func json(_ value: some Encodable) throws -> String {
+      let encoder = JSONEncoder()
+      encoder.keyEncodingStrategy = .convertToSnakeCase
+      encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+      return String(decoding: try encoder.encode(value), as: UTF8.self) + "\n"
     }
   }
-}
+
+  /// A value of a report whose key is there even where the value is not: as null.
+  @propertyWrapper
+  struct Nullable: Encodable {
+    var wrappedValue: String?
+
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.singleValueContainer()
+      if let wrappedValue {
+        try container.encode(wrappedValue)
+      } else {
+        try container.encodeNil()
+      }
+    }
+  }
+#endif

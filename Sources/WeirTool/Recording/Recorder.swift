@@ -1,114 +1,116 @@
 // Recorder.swift: from the input to the log. One thread reads and cuts into lines, N threads parse and capture; with
 // one thread the reading thread captures too, so that a line of a slow stream is recorded the moment it comes.
 
-import Foundation
-import Glibc
-import Synchronization
-import Weir
+#if Tool
+  import Foundation
+  import Glibc
+  import Synchronization
+  import Weir
 
-/// Limits of `weir record`.
-enum RecordLimits {
-  /// Encoded fields of one event: the log's default. The help text says the number.
-  static let eventBytes = Tracker.Configuration().maximumEventBytes
-  static let threads = 250
-  /// Chunks of up to 256 KiB that wait for one thread.
-  static let waitingChunks = 4
-}
-
-struct Recorder<Format: LineFormat> {
-  let input: InputFile
-  let tracker: Tracker
-  let threads: Int
-  let repetitions: UInt64
-  let acknowledges: Bool
-  let stop: StopSwitch
-  let progress: Progress?
-
-  /// Records the whole input, or as much as there is before the switch is thrown. Where the input can't be read to its
-  /// end, what was read is recorded all the same.
-  func run() -> (tally: Tally, inputError: ToolError?) {
-    let count = ProgressCount()
-    let workers = (0..<threads).map { index in
-      RecordingThread<Format>(
-        index: UInt64(index), threads: UInt64(threads), tracker: tracker, acknowledges: acknowledges, stop: stop,
-        progressCount: count)
-    }
-    return threads == 1 ? runAlone(workers[0], count) : runTogether(workers, count)
+  /// Limits of `weir record`.
+  enum RecordLimits {
+    /// Encoded fields of one event: the log's default. The help text says the number.
+    static let eventBytes = Tracker.Configuration().maximumEventBytes
+    static let threads = 250
+    /// Chunks of up to 256 KiB that wait for one thread.
+    static let waitingChunks = 4
   }
 
-  private func runAlone(
-    _ worker: RecordingThread<Format>, _ count: ProgressCount
-  ) -> (tally: Tally, inputError: ToolError?) {
-    var worker = worker
-    let inputError = eachChunk(count) { worker.record($0) }
-    return (worker.tally, inputError)
-  }
+  struct Recorder<Format: LineFormat> {
+    let input: InputFile
+    let tracker: Tracker
+    let threads: Int
+    let repetitions: UInt64
+    let acknowledges: Bool
+    let stop: StopSwitch
+    let progress: Progress?
 
-  private func runTogether(
-    _ workers: [RecordingThread<Format>], _ count: ProgressCount
-  ) -> (tally: Tally, inputError: ToolError?) {
-    let mailboxes = workers.map { _ in Mailbox<NumberedChunk?>(capacity: RecordLimits.waitingChunks) }
-    let total = Mutex(Tally())
-    let done = DispatchGroup()
-    for (worker, mailbox) in zip(workers, mailboxes) {
-      done.enter()
-      Thread.detachNewThread {
-        var worker = worker
-        while let chunk = mailbox.take() { worker.record(chunk) }
-        total.withLock { $0.add(worker.tally) }
-        done.leave()
-        // A thread that ends gives its lane back. It waits for the others, so that no lane has the lines of two.
-        done.wait()
+    /// Records the whole input, or as much as there is before the switch is thrown. Where the input can't be read to
+    /// its end, what was read is recorded all the same.
+    func run() -> (tally: Tally, inputError: ToolError?) {
+      let count = ProgressCount()
+      let workers = (0..<threads).map { index in
+        RecordingThread<Format>(
+          index: UInt64(index), threads: UInt64(threads), tracker: tracker, acknowledges: acknowledges, stop: stop,
+          progressCount: count)
       }
+      return threads == 1 ? runAlone(workers[0], count) : runTogether(workers, count)
     }
-    let inputError = eachChunk(count) { chunk in
-      for mailbox in mailboxes { mailbox.put(chunk) }
-    }
-    for mailbox in mailboxes { mailbox.put(nil) }
-    done.wait()
-    return (total.withLock { $0 }, inputError)
-  }
 
-  /// Reads the input once and hands on its lines, repeated. Only an input that is repeated is kept.
-  private func eachChunk(_ count: ProgressCount, _ body: (NumberedChunk) -> Void) -> ToolError? {
-    var splitter = LineSplitter()
-    var kept: [LineChunk] = []
-    var number: UInt64 = 1
-    func hand(_ chunk: LineChunk) {
-      body(NumberedChunk(chunk: chunk, firstNumber: number))
-      number += UInt64(chunk.lines.count)
-      if repetitions > 1 { kept.append(chunk) }
+    private func runAlone(
+      _ worker: RecordingThread<Format>, _ count: ProgressCount
+    ) -> (tally: Tally, inputError: ToolError?) {
+      var worker = worker
+      let inputError = eachChunk(count) { worker.record($0) }
+      return (worker.tally, inputError)
     }
-    do throws(ToolError) {
-      while let bytes = try input.read(unless: stop) {
-        if let chunk = splitter.split(bytes) { hand(chunk) }
-        show(count, round: 0)
+
+    private func runTogether(
+      _ workers: [RecordingThread<Format>], _ count: ProgressCount
+    ) -> (tally: Tally, inputError: ToolError?) {
+      let mailboxes = workers.map { _ in Mailbox<NumberedChunk?>(capacity: RecordLimits.waitingChunks) }
+      let total = Mutex(Tally())
+      let done = DispatchGroup()
+      for (worker, mailbox) in zip(workers, mailboxes) {
+        done.enter()
+        Thread.detachNewThread {
+          var worker = worker
+          while let chunk = mailbox.take() { worker.record(chunk) }
+          total.withLock { $0.add(worker.tally) }
+          done.leave()
+          // A thread that ends gives its lane back. It waits for the others, so that no lane has the lines of two.
+          done.wait()
+        }
       }
-    } catch {
-      return error
+      let inputError = eachChunk(count) { chunk in
+        for mailbox in mailboxes { mailbox.put(chunk) }
+      }
+      for mailbox in mailboxes { mailbox.put(nil) }
+      done.wait()
+      return (total.withLock { $0 }, inputError)
     }
-    // A line that the end of the input has not finished yet is only a line if this is the end.
-    if !stop.isThrown, let chunk = splitter.finish() { hand(chunk) }
-    guard repetitions > 1, !kept.isEmpty else { return nil }
-    for round in 1..<repetitions {
-      for chunk in kept where !stop.isThrown {
+
+    /// Reads the input once and hands on its lines, repeated. Only an input that is repeated is kept.
+    private func eachChunk(_ count: ProgressCount, _ body: (NumberedChunk) -> Void) -> ToolError? {
+      var splitter = LineSplitter()
+      var kept: [LineChunk] = []
+      var number: UInt64 = 1
+      func hand(_ chunk: LineChunk) {
         body(NumberedChunk(chunk: chunk, firstNumber: number))
         number += UInt64(chunk.lines.count)
-        show(count, round: round)
+        if repetitions > 1 { kept.append(chunk) }
       }
-      if stop.isThrown { break }
+      do throws(ToolError) {
+        while let bytes = try input.read(unless: stop) {
+          if let chunk = splitter.split(bytes) { hand(chunk) }
+          show(count, round: 0)
+        }
+      } catch {
+        return error
+      }
+      // A line that the end of the input has not finished yet is only a line if this is the end.
+      if !stop.isThrown, let chunk = splitter.finish() { hand(chunk) }
+      guard repetitions > 1, !kept.isEmpty else { return nil }
+      for round in 1..<repetitions {
+        for chunk in kept where !stop.isThrown {
+          body(NumberedChunk(chunk: chunk, firstNumber: number))
+          number += UInt64(chunk.lines.count)
+          show(count, round: round)
+        }
+        if stop.isThrown { break }
+      }
+      return nil
     }
-    return nil
-  }
 
-  private func show(_ count: ProgressCount, round: UInt64) {
-    guard let progress else { return }
-    var fraction: Double?
-    if repetitions > 1 {
-      fraction = Double(round) / Double(repetitions)
-    } else if let expected = input.expectedBytes, expected > 0 {
-      fraction = min(Double(input.bytesRead) / Double(expected), 1)
+    private func show(_ count: ProgressCount, round: UInt64) {
+      guard let progress else { return }
+      var fraction: Double?
+      if repetitions > 1 {
+        fraction = Double(round) / Double(repetitions)
+      } else if let expected = input.expectedBytes, expected > 0 {
+        fraction = min(Double(input.bytesRead) / Double(expected), 1)
+      }
+      progress.show(events: count.value, fraction: fraction)
     }
-    progress.show(events: count.value, fraction: fraction)
   }
-}
+#endif

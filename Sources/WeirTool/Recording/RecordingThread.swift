@@ -2,128 +2,130 @@
 // (n - 1) mod threads equal to the thread's index, taken in order: so anyone can tell which events one thread captured,
 // and that they lie in the log in the order of the input.
 
-import Glibc
-import Synchronization
-import Weir
+#if Tool
+  import Glibc
+  import Synchronization
+  import Weir
 
-/// Lines with their numbers, the same for all threads.
-struct NumberedChunk: Sendable {
-  let chunk: LineChunk
-  /// Of the first line in it: 1 for the first line of the input, going on through every repetition.
-  let firstNumber: UInt64
-}
-
-struct RecordingThread<Format: LineFormat>: Sendable {
-  /// Captures between two looks at the clock: enough that the clock does not count, few enough to stay in the cache.
-  private static var batchSize: Int { 256 }
-  /// Refused lines that are reported one by one, for each thread; the rest is only counted.
-  private static var reportLimit: UInt64 { 20 }
-
-  let index: UInt64
-  let threads: UInt64
-  let tracker: Tracker
-  let acknowledges: Bool
-  let stop: StopSwitch
-  /// Events accepted by all threads, for the progress line.
-  let progressCount: ProgressCount
-  private(set) var tally = Tally()
-  private var parsed: [Format.Parsed] = []
-  private var refusals: UInt64 = 0
-
-  init(
-    index: UInt64, threads: UInt64, tracker: Tracker, acknowledges: Bool, stop: StopSwitch,
-    progressCount: ProgressCount
-  ) {
-    self.index = index
-    self.threads = threads
-    self.tracker = tracker
-    self.acknowledges = acknowledges
-    self.stop = stop
-    self.progressCount = progressCount
+  /// Lines with their numbers, the same for all threads.
+  struct NumberedChunk: Sendable {
+    let chunk: LineChunk
+    /// Of the first line in it: 1 for the first line of the input, going on through every repetition.
+    let firstNumber: UInt64
   }
 
-  /// Records this thread's lines of the chunk, up to the moment when the switch is thrown.
-  mutating func record(_ numbered: NumberedChunk) {
-    let lines = numbered.chunk.lines
-    let bytes = numbered.chunk.bytes.span
-    // An acknowledgement follows its own capture, before the next one begins.
-    let batchSize = acknowledges ? 1 : Self.batchSize
-    var next = Int((index + threads - (numbered.firstNumber - 1) % threads) % threads)
-    while next < lines.count, !stop.isThrown {
-      let first = next
-      parsed.removeAll(keepingCapacity: true)
-      while next < lines.count, parsed.count < batchSize {
-        parsed.append(Format.parse(bytes.extracting(lines[next])))
-        next += Int(threads)
-      }
-      capture(firstNumber: numbered.firstNumber + UInt64(first))
+  struct RecordingThread<Format: LineFormat>: Sendable {
+    /// Captures between two looks at the clock: enough that the clock does not count, few enough to stay in the cache.
+    private static var batchSize: Int { 256 }
+    /// Refused lines that are reported one by one, for each thread; the rest is only counted.
+    private static var reportLimit: UInt64 { 20 }
+
+    let index: UInt64
+    let threads: UInt64
+    let tracker: Tracker
+    let acknowledges: Bool
+    let stop: StopSwitch
+    /// Events accepted by all threads, for the progress line.
+    let progressCount: ProgressCount
+    private(set) var tally = Tally()
+    private var parsed: [Format.Parsed] = []
+    private var refusals: UInt64 = 0
+
+    init(
+      index: UInt64, threads: UInt64, tracker: Tracker, acknowledges: Bool, stop: StopSwitch,
+      progressCount: ProgressCount
+    ) {
+      self.index = index
+      self.threads = threads
+      self.tracker = tracker
+      self.acknowledges = acknowledges
+      self.stop = stop
+      self.progressCount = progressCount
     }
-  }
 
-  /// Captures what is parsed. The lines' numbers are `threads` apart.
-  private mutating func capture(firstNumber: UInt64) {
-    var accepted: UInt64 = 0
-    // Borrowed from here, an event need not be copied, with its strings retained, to be captured.
-    let events = parsed
-    let span = events.span
-    let start = MonotonicTime.now.nanoseconds
-    for position in span.indices {
-      if stop.isThrown { break }
-      switch Format.capture(span[position], with: tracker) {
-      case .accepted: accepted += 1
-      case .dropped(let reason): refuse(reason, number: firstNumber + UInt64(position) * threads)
+    /// Records this thread's lines of the chunk, up to the moment when the switch is thrown.
+    mutating func record(_ numbered: NumberedChunk) {
+      let lines = numbered.chunk.lines
+      let bytes = numbered.chunk.bytes.span
+      // An acknowledgement follows its own capture, before the next one begins.
+      let batchSize = acknowledges ? 1 : Self.batchSize
+      var next = Int((index + threads - (numbered.firstNumber - 1) % threads) % threads)
+      while next < lines.count, !stop.isThrown {
+        let first = next
+        parsed.removeAll(keepingCapacity: true)
+        while next < lines.count, parsed.count < batchSize {
+          parsed.append(Format.parse(bytes.extracting(lines[next])))
+          next += Int(threads)
+        }
+        capture(firstNumber: numbered.firstNumber + UInt64(first))
       }
     }
-    tally.captureNanoseconds += MonotonicTime.now.nanoseconds - start
-    tally.accepted += accepted
-    progressCount.add(accepted)
-    if acknowledges, accepted == 1 { acknowledge(firstNumber) }
+
+    /// Captures what is parsed. The lines' numbers are `threads` apart.
+    private mutating func capture(firstNumber: UInt64) {
+      var accepted: UInt64 = 0
+      // Borrowed from here, an event need not be copied, with its strings retained, to be captured.
+      let events = parsed
+      let span = events.span
+      let start = MonotonicTime.now.nanoseconds
+      for position in span.indices {
+        if stop.isThrown { break }
+        switch Format.capture(span[position], with: tracker) {
+        case .accepted: accepted += 1
+        case .dropped(let reason): refuse(reason, number: firstNumber + UInt64(position) * threads)
+        }
+      }
+      tally.captureNanoseconds += MonotonicTime.now.nanoseconds - start
+      tally.accepted += accepted
+      progressCount.add(accepted)
+      if acknowledges, accepted == 1 { acknowledge(firstNumber) }
+    }
+
+    private mutating func refuse(_ reason: DropReason, number: UInt64) {
+      tally.refused[reason, default: 0] += 1
+      switch reason {
+      case .storage:
+        stop.stop(.storage)
+        return
+      case .closed, .detached, .noLane:
+        stop.stop(.refused)
+      case .full, .tooLarge, .invalid, .overwritten, .expired, .displaced, .sampled:
+        break
+      }
+      refusals += 1
+      if refusals <= Self.reportLimit {
+        writeDiagnostic("line \(number) is not recorded: \(Self.explain(reason))")
+      } else if refusals == Self.reportLimit + 1 {
+        writeDiagnostic("further lines that are not recorded are only counted")
+      }
+    }
+
+    private static func explain(_ reason: DropReason) -> String {
+      switch reason {
+      case .tooLarge: "its event is larger than the log takes (\(RecordLimits.eventBytes) bytes); split it"
+      case .invalid: "its names or its nesting are beyond what the log takes; simplify it"
+      case .full: "its lane stayed full; choose larger lanes (--lane-bytes)"
+      case .noLane: "every lane is taken; choose fewer threads (--threads)"
+      case .closed, .detached, .storage, .overwritten, .expired, .displaced, .sampled:
+        "the log takes no more events (\(reason.name)); open it again"
+      }
+    }
+
+    /// One write, so that the number is out of this process before the next line is captured, and comes out whole
+    /// beside those of other threads.
+    private func acknowledge(_ number: UInt64) {
+      do {
+        try writeAll(Array("\(number)\n".utf8), to: STDOUT_FILENO)
+      } catch {
+        stop.stop(.output)
+      }
+    }
   }
 
-  private mutating func refuse(_ reason: DropReason, number: UInt64) {
-    tally.refused[reason, default: 0] += 1
-    switch reason {
-    case .storage:
-      stop.stop(.storage)
-      return
-    case .closed, .detached, .noLane:
-      stop.stop(.refused)
-    case .full, .tooLarge, .invalid, .overwritten, .expired, .displaced, .sampled:
-      break
-    }
-    refusals += 1
-    if refusals <= Self.reportLimit {
-      writeDiagnostic("line \(number) is not recorded: \(Self.explain(reason))")
-    } else if refusals == Self.reportLimit + 1 {
-      writeDiagnostic("further lines that are not recorded are only counted")
-    }
+  /// A count that all threads add to, seldom.
+  final class ProgressCount: Sendable {
+    private let count = Atomic<UInt64>(0)
+    func add(_ events: UInt64) { count.add(events, ordering: .relaxed) }
+    var value: UInt64 { count.load(ordering: .relaxed) }
   }
-
-  private static func explain(_ reason: DropReason) -> String {
-    switch reason {
-    case .tooLarge: "its event is larger than the log takes (\(RecordLimits.eventBytes) bytes); split it"
-    case .invalid: "its names or its nesting are beyond what the log takes; simplify it"
-    case .full: "its lane stayed full; choose larger lanes (--lane-bytes)"
-    case .noLane: "every lane is taken; choose fewer threads (--threads)"
-    case .closed, .detached, .storage, .overwritten, .expired, .displaced, .sampled:
-      "the log takes no more events (\(reason.name)); open it again"
-    }
-  }
-
-  /// One write, so that the number is out of this process before the next line is captured, and comes out whole beside
-  /// those of other threads.
-  private func acknowledge(_ number: UInt64) {
-    do {
-      try writeAll(Array("\(number)\n".utf8), to: STDOUT_FILENO)
-    } catch {
-      stop.stop(.output)
-    }
-  }
-}
-
-/// A count that all threads add to, seldom.
-final class ProgressCount: Sendable {
-  private let count = Atomic<UInt64>(0)
-  func add(_ events: UInt64) { count.add(events, ordering: .relaxed) }
-  var value: UInt64 { count.load(ordering: .relaxed) }
-}
+#endif

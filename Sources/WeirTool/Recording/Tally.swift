@@ -1,72 +1,74 @@
 // Tally.swift: what a recording thread did, and the summary of all of them.
 
-import Weir
+#if Tool
+  import Weir
 
-struct Tally: Sendable, Equatable {
-  /// Events that the log accepted.
-  var accepted: UInt64 = 0
-  /// Events that it refused.
-  var refused: [DropReason: UInt64] = [:]
-  /// Time in the captures themselves, waiting for room included, summed over the threads.
-  var captureNanoseconds: UInt64 = 0
+  struct Tally: Sendable, Equatable {
+    /// Events that the log accepted.
+    var accepted: UInt64 = 0
+    /// Events that it refused.
+    var refused: [DropReason: UInt64] = [:]
+    /// Time in the captures themselves, waiting for room included, summed over the threads.
+    var captureNanoseconds: UInt64 = 0
 
-  mutating func add(_ other: Tally) {
-    accepted += other.accepted
-    refused.merge(other.refused, uniquingKeysWith: +)
-    captureNanoseconds += other.captureNanoseconds
-  }
-}
-
-struct RecordSummary: Sendable, Equatable {
-  var tally: Tally
-  /// From the first read to the closed log.
-  var nanoseconds: UInt64
-  /// What the log itself counted as refused.
-  var dropped: UInt64
-  /// Events that were recorded, now or before, and that the byte limit displaced before they were delivered.
-  var displaced: UInt64 = 0
-  /// The same for those that retention removed.
-  var expired: UInt64 = 0
-  /// What they were removed by.
-  var bounds = Bounds()
-
-  /// The bounds of a log, as they are given to `weir record`; nil for none.
-  struct Bounds: Sendable, Equatable {
-    var bytes: UInt64?
-    var retainedBytes: UInt64?
-    var retainedSeconds: UInt64?
-  }
-
-  var nanosecondsPerEvent: Double {
-    tally.accepted == 0 ? 0 : Double(tally.captureNanoseconds) / Double(tally.accepted)
-  }
-
-  var eventsPerSecond: Double {
-    nanoseconds == 0 ? 0 : Double(tally.accepted) * 1_000_000_000 / Double(nanoseconds)
-  }
-
-  /// One line, as `weir record` ends with it.
-  var description: String {
-    var line = "\(Quantity.count(tally.accepted)) \(tally.accepted == 1 ? "event" : "events") recorded in "
-    line += "\(Quantity.seconds(nanoseconds)), "
-    line += "\(Quantity.count(UInt64(eventsPerSecond))) events/s, "
-    line += "\(Quantity.decimal(nanosecondsPerEvent)) ns an event in the capture, \(Quantity.count(dropped)) dropped"
-    let reasons = tally.refused.sorted { $0.key.rawValue < $1.key.rawValue }
-    if !reasons.isEmpty {
-      line += " (" + reasons.map { "\($0.key.name): \(Quantity.count($0.value))" }.joined(separator: ", ") + ")"
+    mutating func add(_ other: Tally) {
+      accepted += other.accepted
+      refused.merge(other.refused, uniquingKeysWith: +)
+      captureNanoseconds += other.captureNanoseconds
     }
-    if displaced > 0 {
-      let limit = bounds.bytes.map { " (--max-bytes \($0))" } ?? ""
-      line += ", \(Quantity.count(displaced)) displaced at the byte limit\(limit)"
-    }
-    if expired > 0 { line += ", \(Quantity.count(expired)) expired by retention\(retention)" }
-    return line
   }
 
-  private var retention: String {
-    let limits = [
-      bounds.retainedSeconds.map { "--retain \($0)s" }, bounds.retainedBytes.map { "--retain-bytes \($0)" },
-    ].compactMap(\.self)
-    return limits.isEmpty ? "" : " (\(limits.joined(separator: ", ")))"
+  struct RecordSummary: Sendable, Equatable {
+    var tally: Tally
+    /// From the first read to the closed log.
+    var nanoseconds: UInt64
+    /// What the log itself counted as refused.
+    var dropped: UInt64
+    /// Events that were recorded, now or before, and that the byte limit displaced before they were delivered.
+    var displaced: UInt64 = 0
+    /// The same for those that retention removed.
+    var expired: UInt64 = 0
+    /// What they were removed by.
+    var bounds = Bounds()
+
+    /// The bounds of a log, as they are given to `weir record`; nil for none.
+    struct Bounds: Sendable, Equatable {
+      var bytes: UInt64?
+      var retainedBytes: UInt64?
+      var retainedSeconds: UInt64?
+    }
+
+    var nanosecondsPerEvent: Double {
+      tally.accepted == 0 ? 0 : Double(tally.captureNanoseconds) / Double(tally.accepted)
+    }
+
+    var eventsPerSecond: Double {
+      nanoseconds == 0 ? 0 : Double(tally.accepted) * 1_000_000_000 / Double(nanoseconds)
+    }
+
+    /// One line, as `weir record` ends with it.
+    var description: String {
+      var line = "\(Quantity.count(tally.accepted)) \(tally.accepted == 1 ? "event" : "events") recorded in "
+      line += "\(Quantity.seconds(nanoseconds)), "
+      line += "\(Quantity.count(UInt64(eventsPerSecond))) events/s, "
+      line += "\(Quantity.decimal(nanosecondsPerEvent)) ns an event in the capture, \(Quantity.count(dropped)) dropped"
+      let reasons = tally.refused.sorted { $0.key.rawValue < $1.key.rawValue }
+      if !reasons.isEmpty {
+        line += " (" + reasons.map { "\($0.key.name): \(Quantity.count($0.value))" }.joined(separator: ", ") + ")"
+      }
+      if displaced > 0 {
+        let limit = bounds.bytes.map { " (--max-bytes \($0))" } ?? ""
+        line += ", \(Quantity.count(displaced)) displaced at the byte limit\(limit)"
+      }
+      if expired > 0 { line += ", \(Quantity.count(expired)) expired by retention\(retention)" }
+      return line
+    }
+
+    private var retention: String {
+      let limits = [
+        bounds.retainedSeconds.map { "--retain \($0)s" }, bounds.retainedBytes.map { "--retain-bytes \($0)" },
+      ].compactMap(\.self)
+      return limits.isEmpty ? "" : " (\(limits.joined(separator: ", ")))"
+    }
   }
-}
+#endif

@@ -1,20 +1,22 @@
 // Blocking.swift: the way from a command, which is synchronous, to what is not.
 
-import Foundation
-import Synchronization
+#if Tool
+  import Foundation
+  import Synchronization
 
-/// Does asynchronous work and waits for its end. For the main thread alone, which no task runs on: a task that waited
-/// so would take a thread from those that it waits for.
-func waitForEnd<Answer: Sendable>(of work: @escaping @Sendable () async throws -> Answer) throws -> Answer {
-  let done = DispatchSemaphore(value: 0)
-  let result = Mutex<Result<Answer, any Error>?>(nil)
-  Task.detached {
-    let ended: Result<Answer, any Error>
-    do { ended = .success(try await work()) } catch { ended = .failure(error) }
-    result.withLock { $0 = ended }
-    done.signal()
+  /// Does asynchronous work and waits for its end. For the main thread alone, which no task runs on: a task that waited
+  /// so would take a thread from those that it waits for.
+  func waitForEnd<Answer: Sendable>(of work: @escaping @Sendable () async throws -> Answer) throws -> Answer {
+    let done = DispatchSemaphore(value: 0)
+    let result = Mutex<Result<Answer, any Error>?>(nil)
+    Task.detached {
+      let ended: Result<Answer, any Error>
+      do { ended = .success(try await work()) } catch { ended = .failure(error) }
+      result.withLock { $0 = ended }
+      done.signal()
+    }
+    done.wait()
+    guard let ended = result.withLock({ $0 }) else { fatalError("the work ended and left nothing") }
+    return try ended.get()
   }
-  done.wait()
-  guard let ended = result.withLock({ $0 }) else { fatalError("the work ended and left nothing") }
-  return try ended.get()
-}
+#endif

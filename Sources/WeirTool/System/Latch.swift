@@ -1,11 +1,13 @@
 // Latch.swift: something that happens once and is asked for by others.
 
-import Synchronization
+#if Tool
+  import Synchronization
 
-final class Latch: Sendable {
-  private let value = Atomic<Bool>(false)
+  final class Latch: Sendable {
+    private let value = Atomic<Bool>(false)
 
-  var isSet: Bool { value.load(ordering: .acquiring) }
+    var isSet: Bool { value.load(ordering: .acquiring) }
 
-  func set() { value.store(true, ordering: .releasing) }
-}
+    func set() { value.store(true, ordering: .releasing) }
+  }
+#endif

@@ -1,67 +1,69 @@
 // ToolError.swift: why a command ended, and the exit codes that tell a script. These numbers are part of the tool's
 // interface: they are in `weir --help`.
 
-import ArgumentParser
-import Glibc
-import Weir
+#if Tool
+  import ArgumentParser
+  import Glibc
+  import Weir
 
-extension ExitCode {
-  /// The log is damaged: something in it can't be read.
-  static let damaged = ExitCode(1)
-  /// What was compared breaks readers (`weir schema diff`).
-  static let breaking = ExitCode(1)
-  /// Events are against a contract.
-  static let violated = ExitCode(1)
-  /// The command could not run: bad arguments, no permission, no log, locked.
-  static let cannotRun = ExitCode(2)
-  /// The disk, a quota or a file size limit is full.
-  static let diskFull = ExitCode(3)
-  /// The input holds events that the log refused, an oversized one for example; or a provider rejected events.
-  static let eventsRefused = ExitCode(4)
+  extension ExitCode {
+    /// The log is damaged: something in it can't be read.
+    static let damaged = ExitCode(1)
+    /// What was compared breaks readers (`weir schema diff`).
+    static let breaking = ExitCode(1)
+    /// Events are against a contract.
+    static let violated = ExitCode(1)
+    /// The command could not run: bad arguments, no permission, no log, locked.
+    static let cannotRun = ExitCode(2)
+    /// The disk, a quota or a file size limit is full.
+    static let diskFull = ExitCode(3)
+    /// The input holds events that the log refused, an oversized one for example; or a provider rejected events.
+    static let eventsRefused = ExitCode(4)
 
-  /// Events are still to be delivered (`weir deliver`).
-  static let pending = ExitCode(5)
-  /// A provider takes nothing before somebody mends something: a key, an address (`weir deliver`).
-  static let deliveryStopped = ExitCode(6)
+    /// Events are still to be delivered (`weir deliver`).
+    static let pending = ExitCode(5)
+    /// A provider takes nothing before somebody mends something: a key, an address (`weir deliver`).
+    static let deliveryStopped = ExitCode(6)
 
-  /// Ended early by a signal, as shells write it.
-  static func signal(_ number: Int32) -> ExitCode { ExitCode(128 + number) }
-}
-
-/// An error of the tool itself. Errors of the log are `WeirError`s.
-struct ToolError: Error, Equatable {
-  /// One line: what, where, what to do.
-  var message: String
-  var code: ExitCode
-
-  init(_ message: String, code: ExitCode = .cannotRun) {
-    self.message = message
-    self.code = code
+    /// Ended early by a signal, as shells write it.
+    static func signal(_ number: Int32) -> ExitCode { ExitCode(128 + number) }
   }
 
-  /// Standard output did not take what was written to it. A reader that has gone has seen enough, which is no error.
-  init(writing failure: WriteFailure) {
-    switch failure {
-    case .closedByReader:
-      self.init("", code: .success)
-    case .system(let error):
-      self.init(
-        "standard output can't be written: \(systemMessage(error)); make room or write elsewhere",
-        code: error == ENOSPC || error == EDQUOT ? .diskFull : .cannotRun)
+  /// An error of the tool itself. Errors of the log are `WeirError`s.
+  struct ToolError: Error, Equatable {
+    /// One line: what, where, what to do.
+    var message: String
+    var code: ExitCode
+
+    init(_ message: String, code: ExitCode = .cannotRun) {
+      self.message = message
+      self.code = code
+    }
+
+    /// Standard output did not take what was written to it. A reader that has gone has seen enough, which is no error.
+    init(writing failure: WriteFailure) {
+      switch failure {
+      case .closedByReader:
+        self.init("", code: .success)
+      case .system(let error):
+        self.init(
+          "standard output can't be written: \(systemMessage(error)); make room or write elsewhere",
+          code: error == ENOSPC || error == EDQUOT ? .diskFull : .cannotRun)
+      }
     }
   }
-}
 
-extension WeirError {
-  var exitCode: ExitCode { code == .noSpace ? .diskFull : .cannotRun }
+  extension WeirError {
+    var exitCode: ExitCode { code == .noSpace ? .diskFull : .cannotRun }
 
-  /// The same with the command's names of the options in place of the library's.
-  func named(_ names: [String: String]) -> ToolError {
-    var text = message
-    for (library, command) in names {
-      if text.hasPrefix("\(library) is ") { text = command + text.dropFirst(library.count) }
-      text = text.replacing("byte limit (\(library))", with: "byte limit (\(command))", maxReplacements: 1)
+    /// The same with the command's names of the options in place of the library's.
+    func named(_ names: [String: String]) -> ToolError {
+      var text = message
+      for (library, command) in names {
+        if text.hasPrefix("\(library) is ") { text = command + text.dropFirst(library.count) }
+        text = text.replacing("byte limit (\(library))", with: "byte limit (\(command))", maxReplacements: 1)
+      }
+      return ToolError(text, code: exitCode)
     }
-    return ToolError(text, code: exitCode)
   }
-}
+#endif

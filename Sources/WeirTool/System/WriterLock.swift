@@ -1,25 +1,27 @@
 // WriterLock.swift: keeps a log from being opened while its directory is removed.
 
-import Glibc
+#if Tool
+  import Glibc
 
-/// The lock that a log's writer holds, from `init` to `deinit`.
-final class WriterLock {
-  /// `F_OFD_SETLK`, which the C library shows only to those who ask for extensions.
-  private static let setLock: Int32 = 37
-  static let fileName = "lock"
+  /// The lock that a log's writer holds, from `init` to `deinit`.
+  final class WriterLock {
+    /// `F_OFD_SETLK`, which the C library shows only to those who ask for extensions.
+    private static let setLock: Int32 = 37
+    static let fileName = "lock"
 
-  private let descriptor: Int32
+    private let descriptor: Int32
 
-  /// Takes the lock of the log in `directory`; nil if a writer has it, or it can't be had.
-  init?(of directory: String) {
-    descriptor = open("\(directory)/\(Self.fileName)", O_RDWR | O_NOFOLLOW | O_CLOEXEC)
-    guard descriptor >= 0 else { return nil }
-    var range = flock(l_type: Int16(F_WRLCK), l_whence: Int16(SEEK_SET), l_start: 0, l_len: 0, l_pid: 0)
-    guard fcntl(descriptor, Self.setLock, &range) == 0 else {
-      close(descriptor)
-      return nil
+    /// Takes the lock of the log in `directory`; nil if a writer has it, or it can't be had.
+    init?(of directory: String) {
+      descriptor = open("\(directory)/\(Self.fileName)", O_RDWR | O_NOFOLLOW | O_CLOEXEC)
+      guard descriptor >= 0 else { return nil }
+      var range = flock(l_type: Int16(F_WRLCK), l_whence: Int16(SEEK_SET), l_start: 0, l_len: 0, l_pid: 0)
+      guard fcntl(descriptor, Self.setLock, &range) == 0 else {
+        close(descriptor)
+        return nil
+      }
     }
-  }
 
-  deinit { close(descriptor) }
-}
+    deinit { close(descriptor) }
+  }
+#endif

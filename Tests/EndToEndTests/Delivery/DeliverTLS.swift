@@ -21,7 +21,7 @@ import Testing
         #expect(distrusted.errors.contains("not trusted"), "\(distrusted.errors)")
         let bare = try Tool.run(deliver + ["--cacert", authority.certificate, "--budget", "900s"])
         #expect(bare.code == 6, "\(bare.errors)")
-        #expect(bare.errors.contains("wants a certificate of this program"), "\(bare.errors)")
+        #expect(bare.errors.contains("requires a certificate of this program"), "\(bare.errors)")
 
         let arguments = deliver + ["--cert", own.certificate, "--cert-key", own.key]
         let delivery = try Child(Tool.path, arguments, environment: ["SSL_CERT_FILE": authority.certificate])
@@ -52,7 +52,7 @@ import Testing
           (["--cacert", pipe], nil, "\(pipe) is no regular file"),
           (["--cacert", one.key], nil, "\(one.key) holds no certificate"),
           (["--cert", one.certificate], nil, "--cert: \(one.certificate) holds no private key"),
-          (["--cert", one.certificate, "--cert-key", other.key], nil, "\(other.key) is not the one of"),
+          (["--cert", one.certificate, "--cert-key", other.key], nil, "\(other.key) does not match"),
           (["--cert-key", one.key], nil, "--cert-key goes with --cert"),
         ]
         for (arguments, variable, words) in cases {

@@ -48,23 +48,23 @@ struct ContractCompilerTests {
     #expect(
       problems(contract) == [
         "the contract has no name", "the contract has no version", "an event has no name",
-        "a: a range goes with the types integer and number; for other types there is length",
-        "b: x: the field is there twice; make one of them both", "b: x: no number lies in the range 5...1",
-        "b: y: no value is allowed; list some, or leave the clause out",
-        "b: y: the pattern \"(a\" is not understood: a ) is missing (character 3)",
-        "b: the event is there twice; make one of them both",
-        "weir.gap: names that begin with weir. are the log's own and are not checked",
+        "a: a range requires the type integer or number; use a length for other types",
+        "b: x: the field appears twice; merge the two", "b: x: no number lies in the range 5...1",
+        "b: y: no value is allowed; list some, or remove the clause",
+        "b: y: the pattern \"(a\" is invalid: a ) is missing (character 3)",
+        "b: the event appears twice; merge the two",
+        "weir.gap: names that start with weir. are reserved for the log, and are not checked",
       ])
   }
 
   @Test func `names and paths that make no sense are refused`() {
     for (name, reason) in [
       ("", "the field has no name"), (".", "part of the path is empty"), ("a.", "part of the path is empty"),
-      ("a..b", "part of the path is empty"), ("[]", "before [] must come"), ("a[", "after [ must come ]"),
-      ("a[]b", "after [] must come . or"), ("a]", "a ] without its ["), ("a\\b", "a backslash in"),
-      ("a\\", "a backslash"), ("a[]..b", "part of the path is empty"), ("a[].[]", "before [] must come"),
+      ("a..b", "part of the path is empty"), ("[]", "missing before []"), ("a[", "[ must be followed by ]"),
+      ("a[]b", "[] must be followed by . or"), ("a]", "a ] without its ["), ("a\\b", "a backslash in"),
+      ("a\\", "a backslash"), ("a[]..b", "part of the path is empty"), ("a[].[]", "missing before []"),
       ("a[].", "part of the path is empty"), ("a[][]..b", "part of the path is empty"),
-      ("a.[]", "before [] must come"), (String(repeating: "n", count: 1025), "longer than 1024 bytes"),
+      ("a.[]", "missing before []"), (String(repeating: "n", count: 1025), "longer than 1024 bytes"),
     ] {
       expect([FieldRule(name, mandatory: true)], [reason])
     }
@@ -77,7 +77,7 @@ struct ContractCompilerTests {
       [
         FieldRule("i[].b", mandatory: true),
         FieldRule("i", mandatory: true, .array, fields: [FieldRule("b", mandatory: true)]),
-      ], ["e: i[].b: the field is there twice"])
+      ], ["e: i[].b: the field appears twice"])
     let long = String(repeating: "n", count: 1025)
     #expect(problems(Contract("c", version: "1", events: [EventRule(long)])).count == 1)
   }
@@ -107,10 +107,10 @@ struct ContractCompilerTests {
     for type in FieldRule.ValueType.allCases {
       let isNumber = type == .integer || type == .number
       let hasLength = [.string, .bytes, .array, .object].contains(type)
-      expect([FieldRule("f", mandatory: true, type, [.range(1...)])], isNumber ? [] : ["a range goes with"])
-      expect([FieldRule("f", mandatory: true, type, [.length(1...)])], hasLength ? [] : ["a length goes with"])
-      expect([FieldRule("f", mandatory: true, type, [.matches("a")])], type == .string ? [] : ["a pattern goes with"])
-      expect([FieldRule("f", mandatory: true, type, [.finite])], type == .number ? [] : ["finite goes with"])
+      expect([FieldRule("f", mandatory: true, type, [.range(1...)])], isNumber ? [] : ["a range requires"])
+      expect([FieldRule("f", mandatory: true, type, [.length(1...)])], hasLength ? [] : ["a length requires"])
+      expect([FieldRule("f", mandatory: true, type, [.matches("a")])], type == .string ? [] : ["a pattern requires"])
+      expect([FieldRule("f", mandatory: true, type, [.finite])], type == .number ? [] : ["finite requires"])
     }
   }
 
@@ -118,7 +118,7 @@ struct ContractCompilerTests {
     func range(_ lower: NumberRange.Bound?, _ upper: NumberRange.Bound?) -> [FieldRule] {
       [FieldRule("f", mandatory: true, .number, [.range(NumberRange(lower: lower, upper: upper))])]
     }
-    expect(range(nil, nil), ["the range has no ends"])
+    expect(range(nil, nil), ["the range has no bounds"])
     expect(range(.including(1), .including(1)), [])
     expect(range(.including(1), .excluding(1)), ["no number lies in the range 1..<1"])
     expect(range(.excluding(1), .including(1)), ["no number lies in the range above 1, ...1"])
@@ -155,26 +155,26 @@ struct ContractCompilerTests {
   }
 
   @Test func `a clause that is there twice is refused`() {
-    expect([FieldRule("f", mandatory: true, .integer, [.range(1...), .range(...5)])], ["range is there twice"])
+    expect([FieldRule("f", mandatory: true, .integer, [.range(1...), .range(...5)])], ["range appears twice"])
     expect(
       [
         FieldRule(
           "f", mandatory: true, .string,
           [.oneOf("a"), .oneOf("a"), .length(1), .length(1), .matches("a"), .matches("a")])
       ],
-      ["oneOf is there twice", "length is there twice", "matches is there twice"])
+      ["oneOf appears twice", "length appears twice", "matches appears twice"])
   }
 
   @Test func `allowed values that nothing can have are refused`() {
     func allowed(_ type: FieldRule.ValueType, _ values: [FieldValue], _ more: FieldRule.Clause...) -> [FieldRule] {
       [FieldRule("f", mandatory: true, type, [.oneOf(values)] + more)]
     }
-    expect(allowed(.string, ["a", 1]), ["the allowed value 1 is against type string"])
-    expect(allowed(.integer, [1, 7], .range(1...5)), ["the allowed value 7 is against range 1...5"])
-    expect(allowed(.string, ["ab", "c"], .length(2)), ["the allowed value \"c\" is against length 2"])
-    expect(allowed(.string, ["ab", "c"], .matches("a.")), ["the allowed value \"c\" is against matches a."])
-    expect(allowed(.number, [1, 1.0]), ["the allowed value 1.0 is there twice"])
-    expect(allowed(.any, [nil]), ["says that there is none"])
+    expect(allowed(.string, ["a", 1]), ["the allowed value 1 violates type string"])
+    expect(allowed(.integer, [1, 7], .range(1...5)), ["the allowed value 7 violates range 1...5"])
+    expect(allowed(.string, ["ab", "c"], .length(2)), ["the allowed value \"c\" violates length 2"])
+    expect(allowed(.string, ["ab", "c"], .matches("a.")), ["the allowed value \"c\" violates matches a."])
+    expect(allowed(.number, [1, 1.0]), ["the allowed value 1.0 appears twice"])
+    expect(allowed(.any, [nil]), ["stands for a missing value"])
     expect(allowed(.any, [.double(.nan)]), ["is not finite"])
     expect(allowed(.any, [[1], ["a": 1]]), ["is nested", "is nested"])
     expect(allowed(.date, [.date(Date())]), ["is of a kind that a contract can't list"])
@@ -192,8 +192,8 @@ struct ContractCompilerTests {
     for (type, values) in lists {
       func rule(_ values: [FieldValue]) -> FieldRule { FieldRule("f", mandatory: true, type, [.oneOf(values)]) }
       expect([rule(values)], [])
-      expect([rule(values + ["more"])], ["more than 10000 values are allowed; write a pattern or a range"])
-      expect([rule(values.dropLast() + [values[7]])], ["the allowed value \(values[7]) is there twice"])
+      expect([rule(values + ["more"])], ["more than 10000 values are allowed; use a pattern or a range"])
+      expect([rule(values.dropLast() + [values[7]])], ["the allowed value \(values[7]) appears twice"])
       func compiled(_ values: [FieldValue]) throws -> CompiledContract {
         try Contract("c", version: "1", events: [EventRule("e", fields: [rule(values)])]).compiled()
       }
@@ -208,21 +208,21 @@ struct ContractCompilerTests {
       [FieldRule("f", mandatory: true, type, clauses, default: value)]
     }
     expect(field(.string, "EUR", .oneOf("EUR")), [])
-    expect(field(.string, "GBP", .oneOf("EUR")), ["the default \"GBP\" is against one of \"EUR\""])
-    expect(field(.integer, 0, .range(1...)), ["the default 0 is against range 1..."])
-    expect(field(.integer, "0"), ["the default \"0\" is against type integer"])
-    expect(field(.string, "a", .matches("b")), ["the default \"a\" is against matches b"])
-    expect(field(.string, nil), ["says that there is none"])
+    expect(field(.string, "GBP", .oneOf("EUR")), ["the default \"GBP\" violates one of \"EUR\""])
+    expect(field(.integer, 0, .range(1...)), ["the default 0 violates range 1..."])
+    expect(field(.integer, "0"), ["the default \"0\" violates type integer"])
+    expect(field(.string, "a", .matches("b")), ["the default \"a\" violates matches b"])
+    expect(field(.string, nil), ["stands for a missing value"])
     expect(field(.number, .double(.infinity)), ["is not finite"])
     expect(field(.bytes, .bytes([1])), ["is of a kind"])
     expect(field(.array, [1, ["a": nil]]), [])
     expect(field(.array, [.bytes([])]), ["is of a kind"])
-    expect([FieldRule("f", mandatory: false, .integer, default: 1)], ["a default is for a mandatory field"])
-    expect([FieldRule("f[]", mandatory: true, .integer, default: 1)], ["the values of an array have no default"])
+    expect([FieldRule("f", mandatory: false, .integer, default: 1)], ["only a mandatory field can have a default"])
+    expect([FieldRule("f[]", mandatory: true, .integer, default: 1)], ["the values of an array can't have a default"])
     let inner = [FieldRule("x", mandatory: true, .integer), FieldRule("y", mandatory: true, default: 1)]
     expect([FieldRule("f", mandatory: true, .object, default: ["x": 1, "y": 2], fields: inner)], [])
-    expect([FieldRule("f", mandatory: true, .object, default: ["x": 1], fields: inner)], ["is against f.y: mandatory"])
-    expect([FieldRule("f", mandatory: true, .object, default: ["y": 1], fields: inner)], ["is against f.x: mandatory"])
+    expect([FieldRule("f", mandatory: true, .object, default: ["x": 1], fields: inner)], [" violates f.y: mandatory"])
+    expect([FieldRule("f", mandatory: true, .object, default: ["y": 1], fields: inner)], [" violates f.x: mandatory"])
     let deep = (0..<40).reduce(FieldValue.int(1)) { inner, _ in .array([inner]) }
     expect(field(.array, deep), ["is nested"])
   }

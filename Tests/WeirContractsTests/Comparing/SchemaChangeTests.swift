@@ -274,7 +274,7 @@ struct KindChangeTests {
     #expect(
       try why(.int32, .int64)
         == "breaking: e: a: field kind changed: was int32, is int64: new readers read int32 in old events, old readers "
-        + "read int64 only where it fits in int32 in new ones")
+        + "read int64 only if it fits in int32 in new ones")
     #expect(try why(.string, .double).contains("new readers can't read string in old events"))
   }
 

@@ -110,14 +110,14 @@ struct ContractFileTests {
         "line 3: version is a number; write a text, in quotation marks",
         "line 4: the contract has no key \"event\"; did you mean events?",
         "line 6: a: there is no kind \"pageview\"; did you mean page_view?",
-        "line 6: a: the event is there twice; make one of them both",
+        "line 6: a: the event appears twice; merge the two",
         "line 7: a: x: a field has no key \"mandatroy\"; did you mean mandatory?",
         "line 7: a: x: there is no type \"int\"; did you mean integer?",
-        "line 8: a: y: the field is there twice; make one of them both",
+        "line 8: a: y: the field appears twice; merge the two",
         "line 8: a: y: no number lies in the range 5...1",
         "line 10: a: y: a field has no key \"required\"; did you mean mandatory?",
         "line 10: a: y: matches is a number; write a text, in quotation marks",
-        "line 11: a: z[].q: the default 1 is against type string",
+        "line 11: a: z[].q: the default 1 violates type string",
         "line 13: a: an event is a number; write a map with the keys kind, open, deprecated, description, fields",
         "line 14: b: s: min_length is a number; write a whole number",
         "line 14: b: s: one_of is a text; write a list of values",
@@ -126,20 +126,20 @@ struct ContractFileTests {
 
   @Test(arguments: [
     ("", "it ends too early"), ("{", "a key in quotation marks"), ("{}", "the key events is missing"),
-    ("[]", "the contract is a list"), ("{\"a\" 1}", "a : is wanted"), ("{\"a\":1,}", "a key in quotation marks"),
-    ("{\"a\":01}", "a number begins with 0"), ("{\"a\":1.}", "ends with its point"), ("{\"a\":1e}", "empty exponent"),
-    ("{\"a\":+1}", "a value is wanted"), ("{\"a\":tru}", "a value is wanted"), ("{\"a\":[1,]}", "a value is wanted"),
-    ("{\"a\":1e999}", "more than a field can hold"), ("{\"a\":1e-999}", "more than a field can hold"),
-    ("{\"a\":18446744073709551616}", "more than a field can hold"), ("{\"a\":\"\\x\"}", "a backslash stands"),
+    ("[]", "the contract is a list"), ("{\"a\" 1}", "expected :"), ("{\"a\":1,}", "a key in quotation marks"),
+    ("{\"a\":01}", "a number begins with 0"), ("{\"a\":1.}", "with a decimal point"), ("{\"a\":1e}", "empty exponent"),
+    ("{\"a\":+1}", "expected a value"), ("{\"a\":tru}", "expected a value"), ("{\"a\":[1,]}", "expected a value"),
+    ("{\"a\":1e999}", "out of range for a field"), ("{\"a\":1e-999}", "out of range for a field"),
+    ("{\"a\":18446744073709551616}", "out of range for a field"), ("{\"a\":\"\\x\"}", "follows a backslash"),
     ("{\"a\":\"\\ud800\"}", "half of a surrogate"), ("{\"a\":\"\\ud800\\u0041\"}", "half of a surrogate"),
     ("{\"a\":\"\\udc00\"}", "half of a surrogate"), ("{\"a\":\"\\u12g4\"}", "hexadecimal"),
     ("{\"a\":\"\n\"}", "a line end or control character"), ("{\"a\":\"", "no closing quotation mark"),
-    ("{\"a\":1} x", "more after the end"), ("{\"a\":NaN}", "a value is wanted"), ("// a", "a value is wanted"),
-    ("{\"events\":{\"e\":{\"fields\":{\"f\":{\"min\":1,\"above\":1}}}}}", "min and above are both there"),
-    ("{\"events\":{},\"events\":{}}", "the key \"events\" is there twice"),
+    ("{\"a\":1} x", "text after the end"), ("{\"a\":NaN}", "expected a value"), ("// a", "expected a value"),
+    ("{\"events\":{\"e\":{\"fields\":{\"f\":{\"min\":1,\"above\":1}}}}}", "min and above are both given"),
+    ("{\"events\":{},\"events\":{}}", "the key \"events\" appears twice"),
     (
       "{\"events\":{\"e\":{\"fields\":{\"f\":{\"type\":\"any\",\"default\":{\"a\":1,\"a\":2}}}}}}",
-      "\"a\" is there twice"
+      "\"a\" appears twice"
     ),
     ("{\"events\":[]}", "write the events' names as keys"),
     ("{\"events\":{\"e\":{\"open\":1}}}", "write true or false"),
@@ -152,7 +152,7 @@ struct ContractFileTests {
     let text = "{\"contract\":\"c\",\"version\":\"1\",\"events\":{}}"
     #expect(try Contract(json: Data("\u{FEFF}\(text)".utf8)) == Contract(json: Data(text.utf8)))
     #expect(problems("\u{FEFF}\n1.").first?.hasPrefix("line 2: ") == true)
-    #expect(problems("\u{FEFF}\u{FEFF}\(text)").first?.contains("a value is wanted") == true)
+    #expect(problems("\u{FEFF}\u{FEFF}\(text)").first?.contains("expected a value") == true)
     #expect(problems("\u{FEFF}").first?.contains("it ends too early") == true)
   }
 

@@ -80,7 +80,7 @@
 
     @Test func `a partial success may be kept as dead letters`() throws {
       let careful = OTLPLogsPreset(unnamedRejections: .rejected)
-      let reason = "1 of 3 records were refused, which ones is not said: why"
+      let reason = "1 of 3 records were refused, the receiver does not say which: why"
       #expect(try Outcome(careful, Self.partial("1")) == .verdicts(Array(repeating: .rejected(reason), count: 3)))
       #expect(try Outcome(careful, Self.partial("0")) == .accepted)
     }

@@ -40,7 +40,7 @@
     @Test func `an endpoint with a name that there is not is a failure`() async throws {
       let provider = try HTTPProvider(endpoint: "http://weir.invalid/in", configuration: .patient)
       let failure = await thrown { try await provider.deliver(events) } as? HTTPFailure
-      #expect(failure?.reason == "http://weir.invalid/in: no connection: no host of this name is found")
+      #expect(failure?.reason == "http://weir.invalid/in: no connection: the host is not found")
       #expect(provider.counts.unanswered == 1)
       await provider.shutdown()
     }
@@ -85,7 +85,7 @@
       let server = try TestServer(.raw("\u{0}\u{0}\u{6}\u{4}\u{0}\u{0}\u{0}\u{0}\u{0}\u{0}\u{3}\u{0}\u{0}\u{0}\u{64}"))
       defer { server.stop() }
       let failure = try #require(try await error(server) as? HTTPFailure)
-      #expect(failure.reason.contains("no answer: what listens there does not speak HTTP/1.1"), "\(failure)")
+      #expect(failure.reason.contains("no answer: the server does not speak HTTP/1.1"), "\(failure)")
       #expect(failure.reason.contains("HTTP/2 alone; set the right address and port"), "\(failure)")
     }
 
@@ -107,7 +107,7 @@
       // Found while unpacking, and not when all of it is there.
       let failure = try await error(server) as? HTTPFailure
       #expect(
-        failure == HTTPFailure("\(server.url)/in: the answer can't be unpacked, or not within 1048576 bytes: limit"))
+        failure == HTTPFailure("\(server.url)/in: the answer can't be decompressed, or exceeds 1048576 bytes: limit"))
     }
 
     @Test(arguments: [301, 302, 303, 307, 308])
@@ -157,7 +157,7 @@
     @Test func `a port without TLS is told in words`() {
       let reason = "sslError([Error: 268435703 error:100000f7:SSL routines:OPENSSL_internal:"
       let plain = HTTPTransport.explained(handshake: reason + "WRONG_VERSION_NUMBER at /build/ssl/tls_record.cc:127])")
-      #expect("\(plain)" == "no answer: what listens there does not speak TLS; see whether the address is http")
+      #expect("\(plain)" == "no answer: the server does not speak TLS; check whether the address must be http")
       let other = HTTPTransport.explained(handshake: reason + "INAPPROPRIATE_FALLBACK at /build/ssl/x.cc:1])")
       #expect("\(other)" == "no answer: TLS failed: \(reason)INAPPROPRIATE_FALLBACK])")
       let untrusted = HTTPTransport.explained(handshake: "CERTIFICATE_VERIFY_FAILED at /b/x.cc:1")
@@ -165,7 +165,7 @@
     }
 
     @Test(arguments: [
-      ("TLSV1_ALERT_CERTIFICATE_REQUIRED", "the endpoint wants a certificate of this program; set one"),
+      ("TLSV1_ALERT_CERTIFICATE_REQUIRED", "the endpoint requires a certificate of this program; set one"),
       ("TLSV1_ALERT_UNKNOWN_CA", "(UNKNOWN_CA)"), ("SSLV3_ALERT_BAD_CERTIFICATE", "(BAD_CERTIFICATE)"),
       ("SSLV3_ALERT_CERTIFICATE_EXPIRED", "(CERTIFICATE_EXPIRED)"), ("TLSV1_ALERT_ACCESS_DENIED", "(ACCESS_DENIED)"),
     ])

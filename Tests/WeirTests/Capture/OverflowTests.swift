@@ -126,6 +126,6 @@ struct OverflowTests {
     #expect(afterCut.unknownTail)
     #expect(afterCut.missingEvents == 3)
     #expect(!afterCut.isComplete)
-    #expect(afterCut.description.contains("3 events are missing; the machine went down"))
+    #expect(afterCut.description.contains("3 events are missing; the machine was restarted"))
   }
 }

@@ -84,9 +84,9 @@ struct EventTextTests {
       }
     }
     #expect(message("n", UInt8.self) == "field n: 300 does not fit in UInt8")
-    #expect(message("none", Int.self) == "field none: no value, where integer is wanted")
-    #expect(message("s", Int.self) == "field s: string, where integer is wanted")
-    #expect(message("price", Price.self) == "field price.amount: string, where integer is wanted")
+    #expect(message("none", Int.self) == "field none: the value is missing, expected integer")
+    #expect(message("s", Int.self) == "field s: the value is string, expected integer")
+    #expect(message("price", Price.self) == "field price.amount: the value is string, expected integer")
     #expect(message("s", Plan.self).contains("x is no value of Plan"))
     let missing: Int? = try object.value("none")
     #expect(missing == nil)

@@ -67,7 +67,7 @@ struct RecoveryReportTests {
         #expect(recovered.recovery.ringReplaced)
         #expect(!recovered.recovery.isComplete)
         #expect(lines.levels == [.warning])
-        #expect(lines.last.contains("what it held is lost, how much is unknown"))
+        #expect(lines.last.contains("an unknown number of events is lost with it"))
         #expect(try recovered.events(of: Visit.self).map(\.event) == [.opened])
       }
     }

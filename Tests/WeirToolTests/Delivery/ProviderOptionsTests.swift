@@ -1,258 +1,264 @@
 // ProviderAddressTests: what --to, --name, --from and the options for keys are taken for, and what is refused.
 
-import ArgumentParser
-import Foundation
-import Glibc
-import Testing
-import Weir
-import WeirDelivery
+#if Tool
+  import ArgumentParser
+  import Foundation
+  import Glibc
+  import Testing
+  import Weir
+  import WeirDelivery
 
-@testable import WeirTool
+  @testable import WeirTool
 
-struct ProviderAddressTests {
-  @Test(arguments: ["http://localhost:8080/v1/batch", "https://api.example.com", "HTTP://127.0.0.1/"])
-  func `a URL is an endpoint`(text: String) throws {
-    #expect(try ProviderAddress(text) == .endpoint(text))
+  struct ProviderAddressTests {
+    @Test(arguments: ["http://localhost:8080/v1/batch", "https://api.example.com", "HTTP://127.0.0.1/"])
+    func `a URL is an endpoint`(text: String) throws {
+      #expect(try ProviderAddress(text) == .endpoint(text))
+    }
+
+    @Test(arguments: [
+      "out", "/var/lib/out", "./a b", "http", "./localhost:4100", "x/localhost:80", "a:b", ":80", "a:123456",
+    ])
+    func `a path is a place for files`(text: String) throws {
+      #expect(try ProviderAddress(text) == .files(text))
+    }
+
+    @Test(arguments: ["", "ftp://host/x", "http://", "https:///path", "file:///tmp/x", "http://[::1"])
+    func `a text that is neither URL nor path is refused`(text: String) {
+      #expect(throws: ToolError.self) { try ProviderAddress(text) }
+    }
+
+    /// As a path each would take events into a directory of that name, and all would count as delivered.
+    @Test(arguments: [
+      "localhost:4100", "127.0.0.1:80/v1/batch", "api.example.com:443", "http:/x", "https:", "HTTP:/x/y",
+    ])
+    func `an address that is not written out is refused`(text: String) throws {
+      let error = try #require(throws: ToolError.self) { try ProviderAddress(text) }
+      #expect(error.message.contains("http://"), "\(error.message)")
+      #expect(error.message.contains("./\(text)"), "\(error.message)")
+    }
+
+    /// Whoever sees the error, in a log for one, must not see the key.
+    @Test func `a key in the address is refused, and not repeated`() {
+      for text in ["https://user:sEcReT@host/x", "https://sEcReT@host/x", "ftp://sEcReT@host/x?key=sEcReT"] {
+        let error = #expect(throws: ToolError.self) { try ProviderAddress(text) }
+        #expect(error?.message.contains("sEcReT") == false)
+      }
+      #expect((try? ProviderAddress("https://host/x?key=sEcReT"))?.shown == "https://host/x")
+    }
+
+    @Test func `names tell providers apart`() throws {
+      let texts = ["http://host/a", "http://host/b", "http://host:81/a", "out", "x/out", "https://host/a"]
+      let names = try texts.map { try ProviderAddress($0).name(.json) }
+      #expect(Set(names).count == texts.count)
+      #expect(try ProviderAddress("http://host/a").name(.segment) != names[0])
+      #expect(try ProviderAddress("http://host/a").name(.json) == names[0])
+      let options = try names.map { try ProviderOptions.parse(["--to", "x", "--name", $0]) }
+      #expect(options.map(\.names) == names.map { [$0] })
+    }
+
+    @Test func `the same path is the same name however it is written`() throws {
+      let here = FileManager.default.currentDirectoryPath
+      #expect(try ProviderAddress("out").name(.json) == ProviderAddress("\(here)/./out/").name(.json))
+    }
+
+    /// The key may change; what was delivered stays delivered.
+    @Test func `a query is no part of the name`() throws {
+      let names = try ["1", "2"].map { try ProviderAddress("http://host/a?key=\($0)").name(.json) }
+      #expect(names[0] == names[1])
+    }
   }
 
-  @Test(arguments: [
-    "out", "/var/lib/out", "./a b", "http", "./localhost:4100", "x/localhost:80", "a:b", ":80", "a:123456",
-  ])
-  func `a path is a place for files`(text: String) throws {
-    #expect(try ProviderAddress(text) == .files(text))
+  struct ProviderOptionsTests {
+    @Test func `several providers have their names`() throws {
+      let options = try ProviderOptions.parse([
+        "--to", "out", "--name", "a", "--to", "http://host/x", "--name", "b-2_C",
+      ])
+      let named = try options.addresses()
+      #expect(named.map(\.name) == ["a", "b-2_C"])
+      #expect(named.map(\.address) == [.files("out"), .endpoint("http://host/x")])
+    }
+
+    @Test(arguments: [
+      ["--to", "a", "--name", "x.y"], ["--to", "a", "--name", ""], ["--to", "a", "--name", "é"],
+      ["--to", "a", "--name", "x", "--name", "y"], ["--to", "a", "--to", "b", "--name", "x"],
+      ["--to", "a", "--to", "b", "--name", "x", "--name", "x"],
+      ["--to", "a", "--name", String(repeating: "x", count: 65)],
+      ["--to", "a", "--name", "[x"], ["--to", "a", "--name", "a/b"],
+      ["--to", "a", "--key-file", "k", "--key-env", "K"],
+      ["--to", "a", "--preset", "none"],
+    ])
+    func `options that do not go together are refused`(arguments: [String]) {
+      #expect(throws: (any Error).self) { try ProviderOptions.parse(arguments) }
+    }
+
+    /// A cursor tells what one provider has: another table has none of it.
+    @Test func `the name has what tells providers of one address apart`() throws {
+      func name(_ more: String...) throws -> String {
+        try ProviderOptions.parse(["--to", "http://host"] + more).addresses()[0].name
+      }
+      let names = [
+        try name(), try name("--table", "b"), try name("--project", "b"), try name("--user", "b"),
+        try name("--table", "c"), try name("--preset", "clickhouse"),
+        try name("--preset", "clickhouse", "--table", "b"),
+      ]
+      #expect(Set(names).count == names.count, "\(names)")
+      #expect(try name("--table", "events") == names[0])
+      #expect(try name("--preset", "json") == names[0])
+      #expect(names[0] == ProviderAddress.endpoint("http://host").name(.json))
+    }
+
+    /// It may be another provider, or have another key.
+    @Test func `an address with a query wants a name`() throws {
+      let to = ["--to", "http://host/a?key=sEcReT"]
+      let error = try #require(throws: ToolError.self) { try ProviderOptions.parse(to).addresses() }
+      #expect(error.message.contains("--name"))
+      #expect(!error.message.contains("sEcReT"))
+      #expect(try ProviderOptions.parse(to + ["--name", "n"]).addresses().map(\.name) == ["n"])
+      #expect(throws: Never.self) { try ProviderOptions.parse(["--to", "http://host/a#b?c"]).addresses() }
+    }
+
+    @Test(arguments: [
+      ["--preset", "segment"], ["--key-file", "k"], ["--key-env", "K"], ["--user", "u"], ["--project", "p"],
+      ["--table", "t"], ["--gzip"],
+    ])
+    func `options of URLs are refused for paths`(arguments: [String]) throws {
+      let error = try #require(throws: ToolError.self) {
+        try ProviderOptions.parse(["--to", "out"] + arguments).addresses()
+      }
+      #expect(error.message.hasPrefix(arguments[0]), "\(error.message)")
+      #expect(throws: Never.self) {
+        try ProviderOptions.parse(["--to", "out", "--to", "http://host"] + arguments).addresses()
+      }
+      #expect(throws: Never.self) { try ProviderOptions.parse(Array(arguments.prefix(0))).addresses() }
+    }
+
+    @Test(arguments: [["--cacert", "f"], ["--cert", "f"], ["--cert", "f", "--cert-key", "k"]])
+    func `options of TLS are refused without it`(arguments: [String]) throws {
+      for to in ["out", "http://host"] {
+        let error = try #require(throws: ToolError.self) {
+          try ProviderOptions.parse(["--to", to] + arguments).addresses()
+        }
+        #expect(error.message.hasPrefix("\(arguments[0]) goes with"))
+        #expect(error.message.contains("https://"))
+      }
+      #expect(throws: Never.self) {
+        try ProviderOptions.parse(["--to", "out", "--to", "HTTPS://host"] + arguments).addresses()
+      }
+      #expect(throws: (any Error).self) { try ProviderOptions.parse(["--to", "https://host", "--cert-key", "k"]) }
+    }
+
+    @Test func `a table needs a name`() throws {
+      #expect(throws: ToolError.self) {
+        try ProviderOptions.parse(["--to", "http://host", "--table", ""]).addresses()
+      }
+    }
+
+    @Test func `one provider twice is refused`() throws {
+      let options = try ProviderOptions.parse(["--to", "out", "--to", "./out"])
+      #expect(throws: ToolError.self) { try options.addresses() }
+    }
   }
 
-  @Test(arguments: ["", "ftp://host/x", "http://", "https:///path", "file:///tmp/x", "http://[::1"])
-  func `a text that is neither URL nor path is refused`(text: String) {
-    #expect(throws: ToolError.self) { try ProviderAddress(text) }
-  }
+  struct KeySourceTests {
+    private func key(_ text: String) throws -> String {
+      try KeySource.environment("KEY").read(environment: ["KEY": text])
+    }
 
-  /// As a path each would take events into a directory of that name, and all would count as delivered.
-  @Test(arguments: ["localhost:4100", "127.0.0.1:80/v1/batch", "api.example.com:443", "http:/x", "https:", "HTTP:/x/y"])
-  func `an address that is not written out is refused`(text: String) throws {
-    let error = try #require(throws: ToolError.self) { try ProviderAddress(text) }
-    #expect(error.message.contains("http://"), "\(error.message)")
-    #expect(error.message.contains("./\(text)"), "\(error.message)")
-  }
+    @Test func `a key is read without what is around it`() throws {
+      #expect(try key("  abc123 \n") == "abc123")
+      #expect(try key("a") == "a")
+    }
 
-  /// Whoever sees the error, in a log for one, must not see the key.
-  @Test func `a key in the address is refused, and not repeated`() {
-    for text in ["https://user:sEcReT@host/x", "https://sEcReT@host/x", "ftp://sEcReT@host/x?key=sEcReT"] {
-      let error = #expect(throws: ToolError.self) { try ProviderAddress(text) }
+    @Test(arguments: ["", " \n", "a b", "a\nb", "sEcReT\u{0}", "sEcReTé", "sEcReT\r\nX-Evil: 1"])
+    func `a text that can't be a key is refused, and not repeated`(text: String) {
+      let error = #expect(throws: ToolError.self) { try key(text) }
       #expect(error?.message.contains("sEcReT") == false)
     }
-    #expect((try? ProviderAddress("https://host/x?key=sEcReT"))?.shown == "https://host/x")
-  }
 
-  @Test func `names tell providers apart`() throws {
-    let texts = ["http://host/a", "http://host/b", "http://host:81/a", "out", "x/out", "https://host/a"]
-    let names = try texts.map { try ProviderAddress($0).name(.json) }
-    #expect(Set(names).count == texts.count)
-    #expect(try ProviderAddress("http://host/a").name(.segment) != names[0])
-    #expect(try ProviderAddress("http://host/a").name(.json) == names[0])
-    let options = try names.map { try ProviderOptions.parse(["--to", "x", "--name", $0]) }
-    #expect(options.map(\.names) == names.map { [$0] })
-  }
-
-  @Test func `the same path is the same name however it is written`() throws {
-    let here = FileManager.default.currentDirectoryPath
-    #expect(try ProviderAddress("out").name(.json) == ProviderAddress("\(here)/./out/").name(.json))
-  }
-
-  /// The key may change; what was delivered stays delivered.
-  @Test func `a query is no part of the name`() throws {
-    let names = try ["1", "2"].map { try ProviderAddress("http://host/a?key=\($0)").name(.json) }
-    #expect(names[0] == names[1])
-  }
-}
-
-struct ProviderOptionsTests {
-  @Test func `several providers have their names`() throws {
-    let options = try ProviderOptions.parse([
-      "--to", "out", "--name", "a", "--to", "http://host/x", "--name", "b-2_C",
-    ])
-    let named = try options.addresses()
-    #expect(named.map(\.name) == ["a", "b-2_C"])
-    #expect(named.map(\.address) == [.files("out"), .endpoint("http://host/x")])
-  }
-
-  @Test(arguments: [
-    ["--to", "a", "--name", "x.y"], ["--to", "a", "--name", ""], ["--to", "a", "--name", "é"],
-    ["--to", "a", "--name", "x", "--name", "y"], ["--to", "a", "--to", "b", "--name", "x"],
-    ["--to", "a", "--to", "b", "--name", "x", "--name", "x"],
-    ["--to", "a", "--name", String(repeating: "x", count: 65)],
-    ["--to", "a", "--name", "[x"], ["--to", "a", "--name", "a/b"], ["--to", "a", "--key-file", "k", "--key-env", "K"],
-    ["--to", "a", "--preset", "none"],
-  ])
-  func `options that do not go together are refused`(arguments: [String]) {
-    #expect(throws: (any Error).self) { try ProviderOptions.parse(arguments) }
-  }
-
-  /// A cursor tells what one provider has: another table has none of it.
-  @Test func `the name has what tells providers of one address apart`() throws {
-    func name(_ more: String...) throws -> String {
-      try ProviderOptions.parse(["--to", "http://host"] + more).addresses()[0].name
+    @Test func `a variable that is not set is an error`() {
+      #expect(throws: ToolError.self) { try KeySource.environment("KEY").read(environment: [:]) }
     }
-    let names = [
-      try name(), try name("--table", "b"), try name("--project", "b"), try name("--user", "b"),
-      try name("--table", "c"), try name("--preset", "clickhouse"), try name("--preset", "clickhouse", "--table", "b"),
-    ]
-    #expect(Set(names).count == names.count, "\(names)")
-    #expect(try name("--table", "events") == names[0])
-    #expect(try name("--preset", "json") == names[0])
-    #expect(names[0] == ProviderAddress.endpoint("http://host").name(.json))
-  }
 
-  /// It may be another provider, or have another key.
-  @Test func `an address with a query wants a name`() throws {
-    let to = ["--to", "http://host/a?key=sEcReT"]
-    let error = try #require(throws: ToolError.self) { try ProviderOptions.parse(to).addresses() }
-    #expect(error.message.contains("--name"))
-    #expect(!error.message.contains("sEcReT"))
-    #expect(try ProviderOptions.parse(to + ["--name", "n"]).addresses().map(\.name) == ["n"])
-    #expect(throws: Never.self) { try ProviderOptions.parse(["--to", "http://host/a#b?c"]).addresses() }
-  }
-
-  @Test(arguments: [
-    ["--preset", "segment"], ["--key-file", "k"], ["--key-env", "K"], ["--user", "u"], ["--project", "p"],
-    ["--table", "t"], ["--gzip"],
-  ])
-  func `options of URLs are refused for paths`(arguments: [String]) throws {
-    let error = try #require(throws: ToolError.self) {
-      try ProviderOptions.parse(["--to", "out"] + arguments).addresses()
-    }
-    #expect(error.message.hasPrefix(arguments[0]), "\(error.message)")
-    #expect(throws: Never.self) {
-      try ProviderOptions.parse(["--to", "out", "--to", "http://host"] + arguments).addresses()
-    }
-    #expect(throws: Never.self) { try ProviderOptions.parse(Array(arguments.prefix(0))).addresses() }
-  }
-
-  @Test(arguments: [["--cacert", "f"], ["--cert", "f"], ["--cert", "f", "--cert-key", "k"]])
-  func `options of TLS are refused without it`(arguments: [String]) throws {
-    for to in ["out", "http://host"] {
-      let error = try #require(throws: ToolError.self) {
-        try ProviderOptions.parse(["--to", to] + arguments).addresses()
+    @Test func `a key is read from a file`() throws {
+      let folder = FileManager.default.temporaryDirectory.appendingPathComponent("weir-key-\(UUID().uuidString)")
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(at: folder) }
+      func read(_ bytes: [UInt8]) throws -> String {
+        let file = folder.appendingPathComponent("key")
+        try Data(bytes).write(to: file)
+        return try KeySource.file(file.path).read()
       }
-      #expect(error.message.hasPrefix("\(arguments[0]) goes with"))
-      #expect(error.message.contains("https://"))
-    }
-    #expect(throws: Never.self) {
-      try ProviderOptions.parse(["--to", "out", "--to", "HTTPS://host"] + arguments).addresses()
-    }
-    #expect(throws: (any Error).self) { try ProviderOptions.parse(["--to", "https://host", "--cert-key", "k"]) }
-  }
-
-  @Test func `a table needs a name`() throws {
-    #expect(throws: ToolError.self) {
-      try ProviderOptions.parse(["--to", "http://host", "--table", ""]).addresses()
+      #expect(try read(Array("k1\n".utf8)) == "k1")
+      #expect(try read(Array(repeating: 0x61, count: KeySource.maximumBytes)).utf8.count == KeySource.maximumBytes)
+      #expect(throws: ToolError.self) { try read(Array(repeating: 0x61, count: KeySource.maximumBytes + 1)) }
+      #expect(throws: ToolError.self) { try read([0x61, 0xFF]) }
+      #expect(throws: ToolError.self) { try read([]) }
+      #expect(throws: ToolError.self) { try KeySource.file(folder.path).read() }
+      #expect(throws: ToolError.self) { try KeySource.file(folder.path + "/none").read() }
     }
   }
 
-  @Test func `one provider twice is refused`() throws {
-    let options = try ProviderOptions.parse(["--to", "out", "--to", "./out"])
-    #expect(throws: ToolError.self) { try options.addresses() }
-  }
-}
-
-struct KeySourceTests {
-  private func key(_ text: String) throws -> String {
-    try KeySource.environment("KEY").read(environment: ["KEY": text])
-  }
-
-  @Test func `a key is read without what is around it`() throws {
-    #expect(try key("  abc123 \n") == "abc123")
-    #expect(try key("a") == "a")
-  }
-
-  @Test(arguments: ["", " \n", "a b", "a\nb", "sEcReT\u{0}", "sEcReTé", "sEcReT\r\nX-Evil: 1"])
-  func `a text that can't be a key is refused, and not repeated`(text: String) {
-    let error = #expect(throws: ToolError.self) { try key(text) }
-    #expect(error?.message.contains("sEcReT") == false)
-  }
-
-  @Test func `a variable that is not set is an error`() {
-    #expect(throws: ToolError.self) { try KeySource.environment("KEY").read(environment: [:]) }
-  }
-
-  @Test func `a key is read from a file`() throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("weir-key-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    func read(_ bytes: [UInt8]) throws -> String {
-      let file = folder.appendingPathComponent("key")
-      try Data(bytes).write(to: file)
-      return try KeySource.file(file.path).read()
+  struct StartArgumentTests {
+    @Test func `a start is read from its words`() throws {
+      #expect(try StartArgument(parsing: "beginning").position == .beginning)
+      #expect(try StartArgument(parsing: "end").position == .end)
+      let second = Timestamp(nanosecondsSince1970: 1_000_000_000)
+      #expect(try StartArgument(parsing: "1970-01-01T00:00:01Z").position == .time(second))
+      #expect(throws: ValidationError.self) { try StartArgument(parsing: "middle") }
     }
-    #expect(try read(Array("k1\n".utf8)) == "k1")
-    #expect(try read(Array(repeating: 0x61, count: KeySource.maximumBytes)).utf8.count == KeySource.maximumBytes)
-    #expect(throws: ToolError.self) { try read(Array(repeating: 0x61, count: KeySource.maximumBytes + 1)) }
-    #expect(throws: ToolError.self) { try read([0x61, 0xFF]) }
-    #expect(throws: ToolError.self) { try read([]) }
-    #expect(throws: ToolError.self) { try KeySource.file(folder.path).read() }
-    #expect(throws: ToolError.self) { try KeySource.file(folder.path + "/none").read() }
-  }
-}
 
-struct StartArgumentTests {
-  @Test func `a start is read from its words`() throws {
-    #expect(try StartArgument(parsing: "beginning").position == .beginning)
-    #expect(try StartArgument(parsing: "end").position == .end)
-    let second = Timestamp(nanosecondsSince1970: 1_000_000_000)
-    #expect(try StartArgument(parsing: "1970-01-01T00:00:01Z").position == .time(second))
-    #expect(throws: ValidationError.self) { try StartArgument(parsing: "middle") }
-  }
-
-  @Test(arguments: [
-    (["--from", "wrong"], "give beginning, end, or a time"), (["--budget", "5"], "such as 90s"),
-    (["--budget", "0s"], "such as 90s"), (["--budget", "s"], "such as 90s"),
-  ])
-  func `a wrong start is answered with what is right`(_ arguments: [String], _ words: String) throws {
-    let error = try #require(throws: (any Error).self) {
-      try DeliverCommand.parse(["log", "--to", "out"] + arguments)
+    @Test(arguments: [
+      (["--from", "wrong"], "give beginning, end, or a time"), (["--budget", "5"], "such as 90s"),
+      (["--budget", "0s"], "such as 90s"), (["--budget", "s"], "such as 90s"),
+    ])
+    func `a wrong start is answered with what is right`(_ arguments: [String], _ words: String) throws {
+      let error = try #require(throws: (any Error).self) {
+        try DeliverCommand.parse(["log", "--to", "out"] + arguments)
+      }
+      #expect(DeliverCommand.message(for: error).contains(words), "\(DeliverCommand.message(for: error))")
     }
-    #expect(DeliverCommand.message(for: error).contains(words), "\(DeliverCommand.message(for: error))")
-  }
 
-  @Test func `the help says nothing in Swift`() {
-    func words(_ help: String) -> String { help.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
-    let helps = [DeliverCommand.helpMessage(), RecordCommand.helpMessage(), RedriveCommand.helpMessage()].map(words)
-    #expect(helps[0].contains("2026-11-21T09:30:00Z (default: beginning)"))
-    for help in helps {
-      #expect(!help.contains("StartArgument"), "\(help)")
-      #expect(!help.contains("TimeSpan("), "\(help)")
+    @Test func `the help says nothing in Swift`() {
+      func words(_ help: String) -> String { help.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
+      let helps = [DeliverCommand.helpMessage(), RecordCommand.helpMessage(), RedriveCommand.helpMessage()].map(words)
+      #expect(helps[0].contains("2026-11-21T09:30:00Z (default: beginning)"))
+      for help in helps {
+        #expect(!help.contains("StartArgument"), "\(help)")
+        #expect(!help.contains("TimeSpan("), "\(help)")
+      }
+      #expect(helps[1].components(separatedBy: "a second one ends at once").count == 2)
     }
-    #expect(helps[1].components(separatedBy: "a second one ends at once").count == 2)
-  }
 
-  @Test(arguments: [
-    ("1970-01-01", 0), ("1970-01-02", 86_400), ("1970-01-01T01:00:00+01:00", 0), ("1969-12-31T23:00:00-01:00", 0),
-    ("2026-11-21T09:30:00Z", 1_795_253_400), ("2024-02-29T00:00:00Z", 1_709_164_800), ("1969-12-31T23:59:59Z", -1),
-  ])
-  func `a moment is read from its text`(text: String, seconds: Int64) {
-    #expect(Instant(argument: text)?.timestamp.nanosecondsSince1970 == seconds * 1_000_000_000)
-  }
+    @Test(arguments: [
+      ("1970-01-01", 0), ("1970-01-02", 86_400), ("1970-01-01T01:00:00+01:00", 0), ("1969-12-31T23:00:00-01:00", 0),
+      ("2026-11-21T09:30:00Z", 1_795_253_400), ("2024-02-29T00:00:00Z", 1_709_164_800), ("1969-12-31T23:59:59Z", -1),
+    ])
+    func `a moment is read from its text`(text: String, seconds: Int64) {
+      #expect(Instant(argument: text)?.timestamp.nanosecondsSince1970 == seconds * 1_000_000_000)
+    }
 
-  @Test func `fractions of a second are read`() {
-    #expect(Instant(argument: "1970-01-01T00:00:00.5Z")?.timestamp.nanosecondsSince1970 == 500_000_000)
-    #expect(Instant(argument: "1970-01-01T00:00:00.000000001Z")?.timestamp.nanosecondsSince1970 == 1)
-    #expect(Instant(argument: "1969-12-31T23:59:59.75Z")?.timestamp.nanosecondsSince1970 == -250_000_000)
-  }
+    @Test func `fractions of a second are read`() {
+      #expect(Instant(argument: "1970-01-01T00:00:00.5Z")?.timestamp.nanosecondsSince1970 == 500_000_000)
+      #expect(Instant(argument: "1970-01-01T00:00:00.000000001Z")?.timestamp.nanosecondsSince1970 == 1)
+      #expect(Instant(argument: "1969-12-31T23:59:59.75Z")?.timestamp.nanosecondsSince1970 == -250_000_000)
+    }
 
-  /// A time is printed by every command in this form: what is printed can be given back.
-  @Test func `a printed moment is read`() {
-    for nanoseconds in [Int64.min + 1_000_000_000, -1, 0, 1, 1_795_253_400_123_456_789, .max] {
-      let timestamp = Timestamp(nanosecondsSince1970: nanoseconds)
-      #expect(Instant(argument: timestamp.description)?.timestamp == timestamp)
+    /// A time is printed by every command in this form: what is printed can be given back.
+    @Test func `a printed moment is read`() {
+      for nanoseconds in [Int64.min + 1_000_000_000, -1, 0, 1, 1_795_253_400_123_456_789, .max] {
+        let timestamp = Timestamp(nanosecondsSince1970: nanoseconds)
+        #expect(Instant(argument: timestamp.description)?.timestamp == timestamp)
+      }
+    }
+
+    @Test(arguments: [
+      "", "1970", "1970-13-01", "1970-02-30", "2023-02-29", "1970-01-01T", "1970-01-01T00:00Z", "1970-01-01T24:00:00Z",
+      "1970-01-01T00:60:00Z", "1970-01-01T00:00:00", "1970-01-01T00:00:00.Z", "1970-01-01T00:00:00.0000000001Z",
+      "1970-01-01T00:00:00Z ", "9999-01-01", "1970-1-1", "+970-01-01", "1970-01-01T00:00:00+1:00",
+    ])
+    func `a text that is no moment is refused`(text: String) {
+      #expect(Instant(argument: text) == nil)
     }
   }
-
-  @Test(arguments: [
-    "", "1970", "1970-13-01", "1970-02-30", "2023-02-29", "1970-01-01T", "1970-01-01T00:00Z", "1970-01-01T24:00:00Z",
-    "1970-01-01T00:60:00Z", "1970-01-01T00:00:00", "1970-01-01T00:00:00.Z", "1970-01-01T00:00:00.0000000001Z",
-    "1970-01-01T00:00:00Z ", "9999-01-01", "1970-1-1", "+970-01-01", "1970-01-01T00:00:00+1:00",
-  ])
-  func `a text that is no moment is refused`(text: String) {
-    #expect(Instant(argument: text) == nil)
-  }
-}
+#endif

@@ -1,0 +1,68 @@
+// SideLog: a small log beside a tracker's, without threads: attempts, dead letters, violations, what a collector rejects.
+
+import Synchronization
+
+/// A log of a few notes a second, whose callers do the work that a tracker's threads do: it has no thread.
+///
+/// A note that was accepted survives the death of the process, drained or not. Other processes see a note once it is
+/// drained: whoever writes calls ``drain()`` when the notes are to be seen, and ``sync()`` when they are to survive a
+/// power cut. A drain takes some microseconds; one that fills a segment waits for the disk.
+///
+/// From any thread. One call at a time works, and others wait for that one.
+package final class SideLog: Sendable {
+  private let tracker: Tracker
+  /// So many notes are in the lanes at most, unless somebody drains before.
+  private let mostUndrained: Int
+  private let written = Atomic<Int>(0)
+
+  /// Opens the log in `directory`, and recovers what a process before left in it.
+  ///
+  /// Of the configuration, what needs a thread is not used: a full lane is drained by the one that writes, and nothing
+  /// is logged. Every `mostUndrained`-th note is drained by itself, so that lanes do not fill: a capture that a full lane
+  /// refuses is captured again, but stays in the log as a `weir.gap`.
+  ///
+  /// Throws as ``Tracker/init(directory:configuration:)`` does.
+  package init(
+    directory: String, configuration: Tracker.Configuration, mostUndrained: Int = 64
+  ) throws(WeirError) {
+    self.mostUndrained = mostUndrained
+    var configuration = configuration
+    configuration.isThreadless = true
+    configuration.whenFull = .dropNewest
+    configuration.logger = nil
+    tracker = try Tracker(directory: directory, configuration: configuration)
+  }
+
+  /// The log's directory, as an absolute path.
+  package var directory: String { tracker.directory }
+
+  /// Captures a note; if there is no room for the note in its lane, makes room and captures it again. Throws what the
+  /// draining throws.
+  package func write(_ capture: (Tracker) -> Receipt) throws(WeirError) -> Receipt {
+    var receipt = capture(tracker)
+    if receipt == .dropped(.full) {
+      try drain()
+      receipt = capture(tracker)
+    }
+    // Order: none. The count is of no other data.
+    let number = written.wrappingAdd(1, ordering: .relaxed).newValue
+    // What was accepted stays accepted, and whatever is wrong is there again when somebody drains or syncs.
+    if number % mostUndrained == 0 { try? drain() }
+    return receipt
+  }
+
+  /// Brings what was written to where readers see it.
+  package func drain() throws(WeirError) {
+    try tracker.drain()
+  }
+
+  /// Brings what was written to the disk. `timeout` bounds the wait for other callers' work, and not the work itself.
+  package func sync(timeout: Duration) throws(WeirError) {
+    try tracker.sync(timeout: timeout)
+  }
+
+  /// Drains and seals the log, and gives up its directory. Waits for the disk.
+  package func close() throws(WeirError) {
+    try tracker.close()
+  }
+}
