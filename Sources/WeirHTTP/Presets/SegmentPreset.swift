@@ -10,7 +10,7 @@
   /// beyond these limits and to events without a user, and drops the events. Therefore this preset cuts such requests,
   /// and rejects events that are too large.
   ///
-  /// An event becomes a `page` call if its declaration has the kind ``EventKind/pageView``, and otherwise a `track`
+  /// An event becomes a `page` call if its declaration has the kind `EventKind.pageView`, and otherwise a `track`
   /// call:
   ///
   /// | call | event |

@@ -97,8 +97,8 @@ struct ContractCompilerTests {
   }
 
   @Test func `fields inside of another type than theirs are refused`() {
-    expect([FieldRule("a", mandatory: true, .string), FieldRule("a.b", mandatory: true)], ["make it object"])
-    expect([FieldRule("a", mandatory: true, .object), FieldRule("a[]", mandatory: true)], ["make it array"])
+    expect([FieldRule("a", mandatory: true, .string), FieldRule("a.b", mandatory: true)], ["set the type to object"])
+    expect([FieldRule("a", mandatory: true, .object), FieldRule("a[]", mandatory: true)], ["set the type to array"])
     expect([FieldRule("a.b", mandatory: true), FieldRule("a[]", mandatory: true)], ["one of the two"])
     expect([FieldRule("a", mandatory: true, .any), FieldRule("a.b", mandatory: true)], [])
   }

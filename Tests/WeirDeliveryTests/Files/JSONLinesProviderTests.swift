@@ -326,7 +326,7 @@ extension JSONLinesProviderTests {
       for _ in 0..<20 {
         let error = await #expect(throws: WeirError.self) { try await files.deliver(events(10..<20)) }
         #expect(error?.code == .noSpace)
-        #expect(error?.message.contains("room") == true)
+        #expect(error?.message.contains("free space on the disk") == true)
       }
       #expect(try names(directory).count == 2)
       isFull.withLock { $0 = false }

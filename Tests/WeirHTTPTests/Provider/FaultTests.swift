@@ -86,7 +86,7 @@
       defer { server.stop() }
       let failure = try #require(try await error(server) as? HTTPFailure)
       #expect(failure.reason.contains("no answer: the server does not speak HTTP/1.1"), "\(failure)")
-      #expect(failure.reason.contains("HTTP/2 alone; set the right address and port"), "\(failure)")
+      #expect(failure.reason.contains("only HTTP/2; set the right address and port"), "\(failure)")
     }
 
     @Test func `an answer that is too long is a failure`() async throws {

@@ -115,7 +115,7 @@ struct OverflowTests {
     #expect(report.ringReplaced)
     #expect(report.description.contains("7 events had been refused; 8 events had been left out by sampling; 6"))
     #expect(report.description.contains("quarantine/ is full: 5 damaged bytes were not kept"))
-    #expect(report.description.contains("the ring is not where it was"))
+    #expect(report.description.contains("the ring no longer exists"))
 
     var cut = weir_recovery()
     cut.missing_events = 3

@@ -79,7 +79,8 @@ struct RefusalTests {
       #expect(tracker.track(Single(large)) == .dropped(.tooLarge))
       #expect(await eventually { warnings(lines).count == 1 })
       #expect(
-        warnings(lines).last?.hasPrefix("events are refused (too_large), 1, in \(directory): they are larger") == true)
+        warnings(lines).last?.hasPrefix("events are refused (too_large), 1, in \(directory): the events are larger")
+          == true)
       // Within ten seconds nothing is said of more of them.
       for _ in 0..<41 { #expect(tracker.track(Single(large)) == .dropped(.tooLarge)) }
       await clock.sleepers(atLeast: 1)
@@ -197,7 +198,7 @@ struct RefusalTests {
       #expect(tracker.track("weir.reserved") == .dropped(.invalid))
       #expect(await eventually { warnings(lines).count == 2 })
       let found = warnings(lines).sorted()
-      #expect(found[0].hasPrefix("events are refused (invalid), 1, in \(directory): they do not agree"))
+      #expect(found[0].hasPrefix("events are refused (invalid), 1, in \(directory): the events don't match"))
       #expect(found[1].hasPrefix("events are refused (no_lane), 1, in \(directory): more threads capture"))
     }
   }

@@ -64,7 +64,7 @@ struct RingDirectoryTests {
           #expect(!report.isComplete)
           #expect(!report.wasClean)
           #expect(report.previousOpening == tracker.opening)
-          #expect("\(report)".contains("how much is unknown"))
+          #expect("\(report)".contains("unknown number of events"))
           #expect(try names(memory).count == 1, "the original's ring is not touched")
         }
       }
