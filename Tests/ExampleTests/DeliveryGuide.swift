@@ -29,13 +29,15 @@ import WeirTesting
 
     let dispatcher = try Dispatcher(tracker)
     try dispatcher.add(JSONLinesProvider(spool))
+    let delivery = Task { try await dispatcher.run() }
     // end
     #expect(tracker.track("checkout.completed", fields: ["order": 41]).isAccepted)
-    // The budget below is a program's; a machine that is busy with tests may take longer.
+    // The budget above is a program's; a machine that is busy with tests may take longer.
     await dispatcher.flush(timeout: .seconds(900))
     // snippet
     // At the end of the program:
-    let report = await dispatcher.shutdown(budget: .seconds(10))
+    delivery.cancel()
+    let report = try await delivery.value
     if !report.isComplete { print("the next start delivers the rest: \(report)") }
     // end
     #expect(report.isComplete)
@@ -57,7 +59,9 @@ import WeirTesting
     try dispatcher.add(names)
     // end
     #expect(tracker.track("checkout.completed", fields: ["order": 41]).isAccepted)
-    await dispatcher.shutdown(budget: .seconds(900))
+    let delivery = Task { try await dispatcher.run(budget: .seconds(900)) }
+    delivery.cancel()
+    _ = try await delivery.value
     #expect(await sink.names == ["checkout.completed"])
   }
 }
@@ -132,6 +136,7 @@ extension DeliveryGuide {
     options.backoff.most = .seconds(60)
     try dispatcher.add(WarehouseProvider(warehouse: warehouse).mapped(by: .snakeCase()), options: options)
     // end
+    let delivery = Task { try await dispatcher.run() }
     for order in [7, 13] {
       #expect(tracker.track("checkoutCompleted", fields: ["order": .int(Int64(order))]).isAccepted)
     }
@@ -163,7 +168,8 @@ extension DeliveryGuide {
     #expect(letter.reason.contains("no order 13"))
     #expect(
       try log.journey(of: id).outcomes.first { $0.provider == "warehouse" }?.fate == .rejected(reason: letter.reason))
-    await dispatcher.shutdown(budget: .seconds(5))
+    delivery.cancel()
+    _ = try await delivery.value
   }
 
 }

@@ -59,7 +59,9 @@ extension EventMapper {
     // end
     spy.tracker.track(Feed.tapped(product: 9, position: 4))
     spy.tracker.track(Checkout.completed(order: 41, total: 19.90, items: 3, currency: "EUR", coupon: nil))
-    #expect(await dispatcher.shutdown(budget: .seconds(600)).isComplete)
+    let delivery = Task { try await dispatcher.run(budget: .seconds(600)) }
+    delivery.cancel()
+    #expect(try await delivery.value.isComplete)
     #expect(lake.delivered.map(\.name) == ["feed_tapped", "checkout_completed"])
     #expect(ads.delivered.map(\.name) == ["Purchase"])
     // snippet

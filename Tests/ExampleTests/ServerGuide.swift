@@ -93,10 +93,14 @@ extension ServerGuide {
 
     let dispatcher = try Dispatcher(tracker)
     try dispatcher.add(ClosureProvider("names") { $0.map { _ in .accepted } })
-    // The budget below is a program's; a machine that is busy with tests may take longer.
+    // snippet
+    let delivery = Task { try await dispatcher.run() }
+    // end
+    // The budget above is a program's; a machine that is busy with tests may take longer.
     await dispatcher.flush(timeout: .seconds(900))
     // snippet
-    let report = await dispatcher.shutdown(budget: .seconds(10))
+    delivery.cancel()
+    let report = try await delivery.value
     if !report.isComplete { print("the next start delivers the rest: \(report)") }
     // end
     #expect(report.isComplete)

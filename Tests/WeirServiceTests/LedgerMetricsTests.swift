@@ -132,6 +132,7 @@
     @Test func `the metrics of a dispatcher are those of its ledger`() async throws {
       let spy = try SpyTracker()
       let dispatcher = try Dispatcher(spy.tracker)
+      try dispatcher.start()
       try dispatcher.add(ScriptedProvider(finally: .each { $0.name == "bad" ? .rejected("no") : .accepted }))
       for name in ["good", "bad", "good"] { #expect(spy.tracker.track(name).isAccepted) }
       let report = await dispatcher.flush(timeout: .seconds(900))

@@ -30,6 +30,7 @@
       var configuration = Dispatcher.Configuration()
       configuration.logger = nil
       let dispatcher = try Dispatcher(spy.tracker, configuration: configuration)
+      try dispatcher.start()
       var options = DeliveryOptions()
       options.backoff.least = .milliseconds(1)
       try dispatcher.add(

@@ -64,6 +64,7 @@
       let tracker = try Tracker(directory: log)
       for _ in 0..<10 { tracker.track("a") }
       let dispatcher = try Dispatcher(tracker)
+      try dispatcher.start()
       for name in ["one", "other"] {
         try dispatcher.add(ClosureProvider(name) { events in events.map { _ in .accepted } })
       }

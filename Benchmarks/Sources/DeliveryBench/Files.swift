@@ -60,12 +60,15 @@ private func dispatch(_ log: SampleLog, to files: URL, batch: Int, name: String)
   delivery.flush.maximumEvents = batch
   delivery.flush.maximumBytes = 64 << 20
   delivery.flush.deliverySize = 64 << 20
+  var running: Task<DeliveryReport, any Error>?
   let taken = try await secondsOfTask {
     try dispatcher.add(JSONLinesProvider(files.path, name: name, options: options(false)), options: delivery)
+    running = Task { try await dispatcher.run() }
     let report = await dispatcher.flush(timeout: .seconds(600))
     guard report.isComplete else { throw BenchFailure(description: "delivery failed: \(report)") }
   }
-  _ = await dispatcher.shutdown(budget: .seconds(10))
+  running?.cancel()
+  _ = try await running?.value
   guard let entry = dispatcher.ledger[name], entry.isBalanced, entry.acknowledged == UInt64(log.count) else {
     throw BenchFailure(description: "not all events were delivered: \(dispatcher.ledger)")
   }

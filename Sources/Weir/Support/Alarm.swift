@@ -1,9 +1,9 @@
-// Alarm: wakes a task when it is rung, or at a given time.
+// Alarm: wakes a task or a thread when it is rung, or at a given time.
 
-/// Wakes one task. A ring that no task waits for is kept for the next wait, so no ring is missed. Several such rings
-/// count as one.
+/// Wakes one task or one thread. A ring that nobody waits for is kept for the next wait, so no ring is missed. Several
+/// such rings count as one.
 package final class Alarm: Sendable {
-  /// A wait in progress. Only tests use it, to move the clock while all tasks wait.
+  /// A wait in progress. Only tests use it, to move the clock while everybody waits.
   package struct Wait: Hashable, Sendable {
     /// The number of the wait, counted for each alarm.
     package var number: UInt64
@@ -11,65 +11,85 @@ package final class Alarm: Sendable {
     package var until: Duration?
   }
 
-  private struct State {
-    var isRung = false
-    var waiting: CheckedContinuation<Void, Never>?
-    var wait = Wait(number: 0)
+  private enum Waiting: Sendable {
+    case task(CheckedContinuation<Void, Never>)
+    case thread
   }
 
-  private let state = Lock(State())
+  private struct State: Sendable {
+    var isRung = false
+    var waiting: Waiting?
+    var wait = Wait(number: 0)
+
+    /// Begins a wait. Returns `false` if the alarm has been rung.
+    mutating func begin(_ waiting: Waiting, until time: Duration?) -> Bool {
+      precondition(self.waiting == nil, "an alarm wakes one task or one thread")
+      if isRung {
+        isRung = false
+        return false
+      }
+      self.waiting = waiting
+      wait = Wait(number: wait.number + 1, until: time)
+      return true
+    }
+  }
+
+  private let state = Monitor(State())
 
   package init() {}
 
-  /// Wakes the waiting task, or the next task that waits. Any thread may call this.
+  /// Wakes whoever waits, or the next to wait. Any thread may call this.
   package func ring() {
-    let waiting = state.withLock { state -> CheckedContinuation<Void, Never>? in
-      guard let waiting = state.waiting else {
-        state.isRung = true
-        return nil
-      }
-      state.waiting = nil
-      return waiting
+    let waiting = state.change { state -> Waiting? in
+      if state.waiting == nil { state.isRung = true }
+      defer { state.waiting = nil }
+      return state.waiting
     }
-    waiting?.resume()
+    if case .task(let continuation) = waiting { continuation.resume() }
+  }
+
+  /// The wait in progress; `nil` as soon as the alarm is rung.
+  package var current: Wait? { state.read { $0.waiting == nil ? nil : $0.wait } }
+
+  /// Waits until the alarm is rung or the clock reaches `time`; `nil` waits forever. May return early, so the caller
+  /// must check whether there is something to do. Cancelling the task does not end the wait.
+  package func wait(until time: Duration?, _ clock: DeliveryClock) async {
+    if let time, time <= clock.now { return }
+    let sleeper = time.map { ring(at: $0, clock) }
+    await withCheckedContinuation { continuation in
+      let isWaiting = state.change(wakes: false) { $0.begin(.task(continuation), until: time) }
+      if !isWaiting { continuation.resume() }
+    }
+    sleeper?.cancel()
+  }
+
+  /// 1 minute. The monotonic clock, by which threads wait, stands still while the machine is suspended.
+  private static let longestWait = Duration.seconds(60)
+
+  /// The same for a thread, which blocks. Starts no task, except for a clock that is not the machine's.
+  package func block(until time: Duration?, _ clock: DeliveryClock) {
+    var end = MonotonicTime(nanoseconds: .max)
+    if let time {
+      let rest = time - clock.now
+      guard rest > .zero else { return }
+      if clock.isMachines { end = .now.after(min(rest, Self.longestWait)) }
+    }
+    guard state.change(wakes: false, { $0.begin(.thread, until: time) }) else { return }
+    let sleeper = clock.isMachines ? nil : time.map { ring(at: $0, clock) }
+    if !state.wait(until: end, for: { $0.waiting == nil }) { state.change(wakes: false) { $0.waiting = nil } }
+    sleeper?.cancel()
   }
 
   /// 34 years.
   private static let longestSleep = Duration.seconds(1 << 30)
 
-  /// The wait in progress; `nil` as soon as the alarm is rung.
-  package var current: Wait? { state.withLock { $0.waiting == nil ? nil : $0.wait } }
-
-  /// Waits until the alarm is rung. Only one task may wait. `time` is the time at which the alarm rings by itself.
-  private func wait(rungAt time: Duration?) async {
-    await withCheckedContinuation { continuation in
-      let isRung = state.withLock { state in
-        precondition(state.waiting == nil, "an alarm wakes one task")
-        if state.isRung {
-          state.isRung = false
-          return true
-        }
-        state.waiting = continuation
-        state.wait = Wait(number: state.wait.number + 1, until: time)
-        return false
-      }
-      if isRung { continuation.resume() }
-    }
-  }
-
-  /// Waits until the alarm is rung or the clock reaches `time`; `nil` waits forever. May return early, so the caller
-  /// must check whether there is something to do.
-  package func wait(until time: Duration?, _ clock: DeliveryClock) async {
-    guard let time else { return await wait(rungAt: nil) }
-    let now = clock.now
-    guard time > now else { return }
-    // System clocks end the process for times that they can't represent, so a long wait is split.
-    let end = min(time, now + Self.longestSleep)
-    let sleeper = Task.detached {
+  /// Rings once the clock reaches `time`. The task is no child of its caller's, whose cancellation must not end it.
+  private func ring(at time: Duration, _ clock: DeliveryClock) -> Task<Void, Never> {
+    // System clocks end the process for times that they can't represent, so a long sleep is split.
+    let end = min(time, clock.now + Self.longestSleep)
+    return Task {
       do { try await clock.sleep(until: end) } catch { return }
       self.ring()
     }
-    await wait(rungAt: time)
-    sleeper.cancel()
   }
 }

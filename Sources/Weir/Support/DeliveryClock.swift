@@ -6,6 +6,8 @@
 package struct DeliveryClock: Sendable {
   private let elapsed: @Sendable () -> Duration
   private let sleepUntil: @Sendable (Duration) async throws -> Void
+  /// The clock is the machine's: time passes as it does for the system's calls.
+  package let isMachines: Bool
 
   /// Creates a clock that starts at zero now.
   package init(_ clock: any Clock<Duration>) {
@@ -13,8 +15,10 @@ package struct DeliveryClock: Sendable {
   }
 
   private init(
-    elapsed: @escaping @Sendable () -> Duration, sleepUntil: @escaping @Sendable (Duration) async throws -> Void
+    elapsed: @escaping @Sendable () -> Duration, sleepUntil: @escaping @Sendable (Duration) async throws -> Void,
+    isMachines: Bool
   ) {
+    self.isMachines = isMachines
     self.elapsed = elapsed
     self.sleepUntil = sleepUntil
   }
@@ -23,7 +27,8 @@ package struct DeliveryClock: Sendable {
     let start = clock.now
     return DeliveryClock(
       elapsed: { start.duration(to: clock.now) },
-      sleepUntil: { try await clock.sleep(until: start.advanced(by: $0), tolerance: nil) })
+      sleepUntil: { try await clock.sleep(until: start.advanced(by: $0), tolerance: nil) },
+      isMachines: clock is ContinuousClock || clock is SuspendingClock)
   }
 
   /// The time since the start.

@@ -43,11 +43,14 @@ public final class Dispatcher: Sendable {
   /// The tracker whose log this is; nil beside another process, or once it is gone.
   private let trackerReference: WeakTracker
   private let state = Lock(State())
+  /// Rung when ``run(budget:)`` is to end.
+  let ended = Alarm()
 
   private struct State {
     var workers: [String: ProviderWorker] = [:]
     /// Names that are being added or removed.
     var busy: Set<String> = []
+    var isRunning = false
     var isShutDown = false
   }
 
@@ -85,11 +88,73 @@ public final class Dispatcher: Sendable {
 
   deinit {
     guard log.isOfThisProcess else { return }
+    warnIfNeverRun()
     for worker in state.withLock({ $0.workers.values }) {
       worker.shared.order { if $0.ending == nil { $0.ending = .removal } }
     }
     // From now on the tracker has nobody to tell that it frees the log.
     log.forgetLog()
+  }
+
+  // MARK: Running
+
+  /// Delivers until the task is cancelled; then ends in order, and answers what the end delivered.
+  ///
+  /// The end: the tracker takes no more events, its lanes are drained and its log is sealed (`Tracker.close()`); then
+  /// what is in the log is delivered until that is done or `budget` is spent; cursors are made durable, and each provider
+  /// is shut down. 10 s of the 30 s that most systems wait between SIGTERM and SIGKILL are the default. So cancel what
+  /// captures events first.
+  ///
+  /// What is not delivered by then stays in the log for the next opening, and so does what the disk had no room for: the
+  /// report counts both as pending. A provider that is stopped, or that is not to be tried again before the budget is
+  /// spent, is not waited for; a call in progress is cancelled at the budget's end. For providers that do not return the
+  /// end takes ``Configuration/closingTime`` more, and no longer.
+  ///
+  /// Starts a thread a provider, also for those that are added later, and no task. Throws `invalid` if the dispatcher
+  /// runs already, `closed` if it has ended or in a child of a fork, `memory` if the system has no more threads. What
+  /// goes wrong with a provider is in the report and the log.
+  @discardableResult
+  public func run(budget: Duration = .seconds(10)) async throws(WeirError) -> DeliveryReport {
+    try start()
+    await withTaskCancellationHandler {
+      await ended.wait(until: nil, clock)
+    } onCancel: {
+      ended.ring()
+    }
+    let report = await shutdown(budget: budget)
+    for entry in report.entries {
+      // What is pending is safe, but somebody waits for it.
+      configuration.logger?.log(
+        level: entry.pending > 0 ? .warning : .info,
+        "delivery to \(entry.provider) from \(directory) ended: \(entry.acknowledged) acknowledged, \(entry.rejected) \
+        rejected, \(entry.pending) pending\(entry.error.map { ": \($0)" } ?? "")")
+    }
+    return report
+  }
+
+  /// Delivers from now on, until ``shutdown(budget:)``. Throws as ``run(budget:)`` does.
+  package func start() throws(WeirError) {
+    guard log.isOfThisProcess else { throw forked }
+    enum Outcome { case started([ProviderWorker]), running, closed }
+    let outcome = state.withLock { state -> Outcome in
+      if state.isShutDown { return .closed }
+      if state.isRunning { return .running }
+      state.isRunning = true
+      return .started(Array(state.workers.values))
+    }
+    switch outcome {
+    case .running:
+      throw WeirError(.invalid, "the dispatcher of \(directory) runs already; run it once", path: directory)
+    case .closed: throw closed
+    case .started(let workers):
+      do throws(WeirError) {
+        for worker in workers { try worker.start() }
+      } catch {
+        _ = close()
+        for worker in workers { worker.end(.removal) }
+        throw error
+      }
+    }
   }
 
   // MARK: Providers
@@ -136,14 +201,19 @@ public final class Dispatcher: Sendable {
           WorkerOrders(
             provider: provider, name: name, options: options, configuration: configuration, clock: clock, log: log)))
     }
-    let isLate = state.withLock { state in
+    let (isLate, isRunning) = state.withLock { state in
       if !state.isShutDown { for worker in workers { state.workers[worker.orders.name] = worker } }
-      return state.isShutDown
+      return (state.isShutDown, state.isRunning)
     }
-    guard !isLate else {
-      throw WeirError(.closed, "the dispatcher of \(directory) is shut down", path: directory)
+    guard !isLate else { throw closed }
+    guard isRunning else { return }
+    do throws(WeirError) {
+      for worker in workers { try worker.start() }
+    } catch {
+      for worker in workers { worker.end(.removal) }
+      state.withLock { for name in claimed { $0.workers[name] = nil } }
+      throw error
     }
-    for worker in workers { Task.detached { await worker.run() } }
   }
 
   /// Ends the delivery to a provider and forgets its cursor: it no longer pins segments, and if it is added again it
@@ -214,29 +284,19 @@ extension Dispatcher {
     }
   }
 
-  /// Orders workers to end, and waits for it.
-  func finish(_ workers: [ProviderWorker], _ ending: WorkerEnding) async {
-    for worker in workers {
-      worker.shared.order { $0.ending = ending }
-    }
-    for worker in workers {
-      await waiting(for: [worker]) { worker.shared.read { $0.isFinished } }
-    }
+  /// Where a provider was added, and nothing has delivered to it, somebody forgot to.
+  func warnIfNeverRun() {
+    let names = state.withLock { $0.isRunning || $0.isShutDown ? [] : $0.workers.keys.sorted() }
+    guard !names.isEmpty else { return }
+    configuration.logger?.warning(
+      "nothing was delivered from \(directory) to \(names.joined(separator: ", ")); call run() on the dispatcher")
   }
 
-  /// Waits until a condition holds, looking at each piece of news of these workers; at most until `time` by the clock.
-  /// The task's cancellation is news, too, and nothing more.
-  func waiting(for workers: [ProviderWorker], until time: Duration? = nil, _ condition: () -> Bool) async {
-    let alarm = Alarm()
-    for worker in workers { worker.shared.watch(alarm) }
-    defer { for worker in workers { worker.shared.unwatch(alarm) } }
-    await withTaskCancellationHandler {
-      while !condition() {
-        if let time, clock.now >= time { return }
-        await alarm.wait(until: time, clock)
-      }
-    } onCancel: {
-      alarm.ring()
+  /// Orders workers to end, and waits for it.
+  func finish(_ workers: [ProviderWorker], _ ending: WorkerEnding) async {
+    for worker in workers { worker.end(ending) }
+    for worker in workers {
+      await clock.waiting(for: [worker]) { worker.shared.read { $0.isFinished } }
     }
   }
 
@@ -244,9 +304,7 @@ extension Dispatcher {
   private func claim(
     _ name: String, _ problem: String, _ condition: (Dictionary<String, ProviderWorker>.Keys) -> Bool
   ) throws(WeirError) {
-    guard log.isOfThisProcess else {
-      throw WeirError(.closed, "a forked process has no dispatcher; make one of its own there", path: directory)
-    }
+    guard log.isOfThisProcess else { throw forked }
     enum Outcome { case taken, closed, refused }
     let outcome = state.withLock { state -> Outcome in
       if state.isShutDown { return .closed }
@@ -256,9 +314,17 @@ extension Dispatcher {
     }
     switch outcome {
     case .taken: return
-    case .closed: throw WeirError(.closed, "the dispatcher of \(directory) is shut down", path: directory)
+    case .closed: throw closed
     case .refused: throw WeirError(.invalid, "the provider \(name) \(problem)", path: directory)
     }
+  }
+
+  private var closed: WeirError {
+    WeirError(.closed, "the dispatcher of \(directory) is shut down; make another", path: directory)
+  }
+
+  private var forked: WeirError {
+    WeirError(.closed, "a forked process has no dispatcher; make one of its own there", path: directory)
   }
 
   private func unknown(_ name: String) -> WeirError {

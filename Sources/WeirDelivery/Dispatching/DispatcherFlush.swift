@@ -24,7 +24,7 @@ extension Dispatcher {
     while true {
       for worker in workers { worker.shared.order { $0.signals.insert(.demand) } }
       let (target, isWhole) = (end.offset, !end.mayDrainLater)
-      await waiting(for: workers, until: isWhole ? deadline : min(deadline, clock.now + Self.drainPause)) {
+      await clock.waiting(for: workers, until: isWhole ? deadline : min(deadline, clock.now + Self.drainPause)) {
         Task.isCancelled || workers.allSatisfy { !$0.isFlushed || isWhole && $0.hasSettled(below: target) }
       }
       guard !isWhole, workers.contains(where: \.isFlushed), clock.now < deadline, !Task.isCancelled else { break }
@@ -36,17 +36,11 @@ extension Dispatcher {
   /// Between two tries to drain lanes that the log has no room for.
   private static var drainPause: Duration { .milliseconds(250) }
 
-  /// Ends the delivery in order: the tracker takes no more events, its lanes are drained and its log is sealed
-  /// (`Tracker.close()`); then what is in the log is delivered until that is done or the budget is spent; cursors are
-  /// made durable, and each provider is shut down.
-  ///
-  /// What is not delivered by then stays in the log for the next opening, and so does what the disk had no room for:
-  /// the report counts both as pending. A provider that is stopped, or that is not to be tried again before the budget
-  /// is spent, is not waited for; a call in progress is cancelled at its end. For providers that do not return it takes
-  /// ``Configuration/closingTime`` more, and no longer. A second call does nothing.
+  /// Ends the delivery in order, as ``run(budget:)`` does once its task is cancelled. A second call does nothing.
   @discardableResult
-  public func shutdown(budget: Duration) async -> DeliveryReport {
+  package func shutdown(budget: Duration) async -> DeliveryReport {
     guard log.isOfThisProcess, close() else { return DeliveryReport([]) }
+    ended.ring()
     let deadline = clock.now + budget
     let workers = self.workers
     let before = workers.map { $0.shared.read { $0.report } }
@@ -121,11 +115,14 @@ extension Dispatcher {
   private func report(_ workers: [ProviderWorker], since before: [WorkerReport], _ end: LogEnd) -> DeliveryReport {
     DeliveryReport(
       zip(workers, before).map { worker, before in
-        let (now, state) = worker.shared.read { ($0.report, $0.stateAtEnd ?? $0.report.state) }
+        let (now, state, isStarted) = worker.shared.read {
+          ($0.report, $0.stateAtEnd ?? $0.report.state, $0.isStarted)
+        }
+        let error = isStarted ? now.error ?? end.error?.message : "the dispatcher does not run; call run() on it"
         return DeliveryReport.Entry(
           provider: worker.orders.name, acknowledged: now.acknowledged &- before.acknowledged,
-          rejected: now.rejected &- before.rejected, pending: pending(now, end), state: state,
-          error: now.error ?? end.error?.message, lost: (now.passed - before.passed).lost)
+          rejected: now.rejected &- before.rejected, pending: pending(now, end), state: state, error: error,
+          lost: (now.passed - before.passed).lost)
       })
   }
 
@@ -152,15 +149,15 @@ extension Dispatcher {
 
 extension ProviderWorker {
   /// Whether a flush waits for this provider.
-  nonisolated fileprivate var isFlushed: Bool {
+  fileprivate var isFlushed: Bool {
     guard orders.options.flush.triggers.contains(.demand) else { return false }
     return shared.read { state in
       if case .stopped = state.report.state { return false }
-      return !state.isFinished
+      return state.isStarted && !state.isFinished
     }
   }
 
-  nonisolated fileprivate func hasSettled(below target: Offset) -> Bool {
+  fileprivate func hasSettled(below target: Offset) -> Bool {
     shared.read { $0.report.hasSettled(below: target) }
   }
 }

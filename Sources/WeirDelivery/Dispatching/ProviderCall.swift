@@ -2,7 +2,8 @@
 
 import Weir
 
-/// A call that runs in a task of its own, so that whoever made it can stop waiting for it.
+/// A call that runs in a task of its own. It is no child of another task: a call may go on for a while after delivery
+/// was told to end, and nobody waits for a call that does not return.
 final class ProviderCall: Sendable {
   private struct State {
     var answer: DeliveryAnswer?
@@ -13,7 +14,7 @@ final class ProviderCall: Sendable {
 
   /// Begins the call. When it has returned, the alarm rings.
   init(_ alarm: Alarm, _ body: @escaping @Sendable () async -> DeliveryAnswer) {
-    let task = Task.detached { [self] in
+    let task = Task { [self] in
       let answer = await body()
       state.withLock { state in
         state.answer = answer

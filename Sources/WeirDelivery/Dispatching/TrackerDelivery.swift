@@ -44,5 +44,8 @@ extension DeliveredLog {
 }
 
 extension DeliveredLog: LogCompanion {
-  package func logWillBeFreed() { forgetLog() }
+  package func logWillBeFreed() {
+    dispatcher?.warnIfNeverRun()
+    forgetLog()
+  }
 }

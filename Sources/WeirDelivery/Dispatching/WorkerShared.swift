@@ -51,6 +51,8 @@ final class WorkerShared: Sendable {
     var signals: FlushPolicy.Triggers = []
     var isToResume = false
     var ending: WorkerEnding?
+    /// Its thread delivers, or did.
+    var isStarted = false
     var isFinished = false
     /// What the provider was doing when the worker ended.
     var stateAtEnd: Ledger.ProviderState?
@@ -107,5 +109,23 @@ final class WorkerShared: Sendable {
 
   func unwatch(_ alarm: Alarm) {
     state.withLock { $0.watchers[ObjectIdentifier(alarm)] = nil }
+  }
+}
+
+extension DeliveryClock {
+  /// Waits until a condition holds, looking at each piece of news of these workers; at most until `time`. The task's
+  /// cancellation is news, too, and nothing more.
+  func waiting(for workers: [ProviderWorker], until time: Duration? = nil, _ condition: () -> Bool) async {
+    let alarm = Alarm()
+    for worker in workers { worker.shared.watch(alarm) }
+    defer { for worker in workers { worker.shared.unwatch(alarm) } }
+    await withTaskCancellationHandler {
+      while !condition() {
+        if let time, now >= time { return }
+        await alarm.wait(until: time, self)
+      }
+    } onCancel: {
+      alarm.ring()
+    }
   }
 }

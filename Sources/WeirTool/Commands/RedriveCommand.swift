@@ -56,14 +56,14 @@
       guard let provider = try ProviderSource(named).providers().first else { return }
       let log = LogDirectory(directory)
       let budget = budget?.duration ?? Self.longest
-      let redriving = Task.detached {
+      let redriving = Task {
         var configuration = Dispatcher.Configuration()
         configuration.logger = nil
         return try await log.redrive(
           to: provider, options: DeliverCommand.options(.beginning), configuration: configuration, timeout: budget)
       }
       let isDone = Latch()
-      Task.detached {
+      Task {
         _ = await redriving.result
         isDone.set()
       }

@@ -42,7 +42,7 @@
       let dispatcher = try Dispatcher(tracker, configuration: Self.configuration)
       let names = Set(providers.map(\.name))
       let isEnding = Latch()
-      let releasing = Task.detached {
+      let releasing = Task {
         // What goes wrong while events are still captured. Progress is shown of the capture.
         var watch = DeliveryWatch(before: [], progress: nil, follows: true)
         var nextShow = ContinuousClock.now + Self.showInterval
@@ -65,6 +65,7 @@
       self.releasing = releasing
       do throws(WeirError) {
         try dispatcher.add(contentsOf: providers, options: options)
+        try dispatcher.start()
       } catch {
         releasing?.cancel()
         _ = await dispatcher.shutdown(budget: .zero)

@@ -219,6 +219,7 @@ struct DeliveryFaultTests {
             try Tracker(directory: directory, configuration: quiet()).close()
             return directory
           }(), configuration: DeliveryStage.configuration(VirtualClock()) { $0.calls = fault.calls })
+        try dispatcher.start()
         #expect(code { () throws(WeirError) in try dispatcher.add(ScriptedProvider()) } == .noSpace, "\(call)")
         fault.failing.withLock { $0 = [] }
         #expect(code { () throws(WeirError) in try dispatcher.add(ScriptedProvider()) } == nil, "\(call)")

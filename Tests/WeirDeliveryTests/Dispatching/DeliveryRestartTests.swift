@@ -61,6 +61,7 @@ struct DeliveryRestartTests {
       let configuration = quiet { $0.drainInterval = .seconds(10) }
       let tracker = try Tracker(directory: Self.directory(of: getppid()), configuration: configuration)
       let dispatcher = try Dispatcher(tracker)
+      try dispatcher.start()
       try dispatcher.add(ScriptedProvider())
       tracker.track("first")
       await dispatcher.flush(timeout: patience)
@@ -87,6 +88,7 @@ struct DeliveryRestartTests {
     let tracker = try Tracker(directory: directory, configuration: quiet())
     try check(pending: 4...5)
     let dispatcher = try Dispatcher(tracker)
+    try dispatcher.start()
     try dispatcher.add(ScriptedProvider())
     try dispatcher.add(ScriptedProvider(name: "later"))
     #expect(await dispatcher.flush(timeout: patience).isComplete)
@@ -297,6 +299,7 @@ struct DeliveryRestartTests {
       for isLast in [false, true] {
         let clock = VirtualClock()
         let dispatcher = try Dispatcher(directory: directory, configuration: DeliveryStage.configuration(clock))
+        try dispatcher.start()
         let provider = ScriptedProvider(
           finally: .each { $0.fields["n"] == .int(next) && !isLast ? .retry(after: .seconds(200)) : .accepted })
         try dispatcher.add(provider)

@@ -42,6 +42,7 @@ final class DeliveryStage: Sendable {
     self.tracker = tracker
     others = Others()
     dispatcher = try Dispatcher(tracker, configuration: Self.configuration(clock, change))
+    try dispatcher.start()
   }
 
   /// How a dispatcher is set up for a test.

@@ -116,6 +116,7 @@ struct VictimWorld: Sendable {
     configuration.cursorInterval = .zero
     change(&configuration)
     let dispatcher = try Dispatcher(tracker, configuration: configuration)
+    try dispatcher.start()
     var options = DeliveryOptions()
     options.flush.maximumEvents = 25
     options.backoff.least = .milliseconds(2)

@@ -60,6 +60,7 @@ struct DispatcherTests {
       let stage = try DeliveryStage(directory)
       try stage.dispatcher.add(ScriptedProvider())
       let other = try Dispatcher(directory: directory, configuration: DeliveryStage.configuration(stage.clock))
+      try other.start()
       #expect(code { () throws(WeirError) in try other.add(ScriptedProvider()) } == .locked)
       try other.add(ScriptedProvider(name: "another"))
       await stage.kill()
@@ -169,7 +170,7 @@ struct DispatcherTests {
       func firstOffset() -> Offset { (try? LogDirectory(directory).statistics().firstOffset) ?? 0 }
       #expect(await eventually { firstOffset() > before })
       let first = firstOffset()
-      let running = Task { await worker.run() }
+      try worker.start()
       let end = Offset(all)
       #expect(await ClockMover(stage.clock, { [worker] }).run { worker.shared.read { $0.report.position } == end })
       let counts = worker.shared.read { $0.report.counts }
@@ -180,8 +181,8 @@ struct DispatcherTests {
       #expect(counts.removed + counts.acknowledged == end - counts.from)
       #expect(counts.damaged == 0)
       #expect(first <= Offset(there) || counts.removed >= first - counts.from, "\(counts), first \(first)")
-      worker.shared.order { $0.ending = .abandonment }
-      await running.value
+      worker.end(.abandonment)
+      #expect(await eventually { worker.shared.read { $0.isFinished } })
     }
   }
 
@@ -486,6 +487,7 @@ struct DispatcherTests {
       var ended = isSecond ? try Dispatcher(tracker, configuration: configuration) : nil
       _ = ended?.close()
       let dispatcher = try Dispatcher(tracker, configuration: configuration)
+      try dispatcher.start()
       ended = nil
       let providers = ["a", "b"].map { ScriptedProvider(name: $0) }
       for provider in providers { try dispatcher.add(provider, options: options) }
@@ -560,6 +562,7 @@ struct DispatcherTests {
       var tracker: Tracker? = try Tracker(directory: directory, configuration: quiet { $0.whenFull = .block })
       let provider = ScriptedProvider(answers: [.fail("a"), .fail("b")])
       let dispatcher = try Dispatcher(try #require(tracker), configuration: DeliveryStage.configuration(clock))
+      try dispatcher.start()
       try dispatcher.add(provider)
       for number in 0..<10 { #expect(tracker?.track("e", fields: ["n": .int(Int64(number))]).isAccepted == true) }
       try tracker?.close()
@@ -582,6 +585,7 @@ struct DispatcherTests {
         })
       let clock = VirtualClock()
       let dispatcher = try Dispatcher(directory: directory, configuration: DeliveryStage.configuration(clock))
+      try dispatcher.start()
       let provider = ScriptedProvider()
       try dispatcher.add(provider)
       let text = String(repeating: "x", count: 50_000)
@@ -600,6 +604,7 @@ struct DispatcherTests {
     await #expect(processExitsWith: .success) {
       let spy = try SpyTracker()
       let dispatcher = try Dispatcher(spy.tracker)
+      try dispatcher.start()
       let provider = ScriptedProvider()
       try dispatcher.add(provider)
       func flushed(_ count: Int) async -> Bool {

@@ -20,6 +20,7 @@ struct DurationTests {
       configuration.closingTime = forever
       configuration.cursorInterval = forever
       let dispatcher = try Dispatcher(spy.tracker, configuration: configuration)
+      try dispatcher.start()
       var options = DeliveryOptions()
       options.attemptTimeout = forever
       options.backoff.most = forever
@@ -41,6 +42,7 @@ struct DurationTests {
       guard await dispatcher.shutdown(budget: forever).isComplete else { exit(4) }
       let letters = ScriptedProvider(name: "letters", finally: .reject("no"))
       let beside = try Dispatcher(directory: spy.tracker.directory, configuration: configuration)
+      try beside.start()
       try beside.add(letters)
       await beside.flush(timeout: forever)
       await beside.shutdown(budget: forever)

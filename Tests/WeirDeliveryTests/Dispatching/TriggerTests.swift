@@ -197,6 +197,7 @@ struct TriggerTests {
     await #expect(processExitsWith: .success) {
       let spy = try SpyTracker()
       let dispatcher = try Dispatcher(spy.tracker)
+      try dispatcher.start()
       let provider = ScriptedProvider()
       var options = DeliveryOptions()
       options.flush = FlushPolicy(.resume)

@@ -40,6 +40,7 @@ struct Adopter {
     let providers = ["one", "two"].map { ScriptedProvider(name: $0) }
     let dispatcher = try Dispatcher(tracker)
     for provider in providers { try dispatcher.add(provider) }
+    let delivery = Task { try await dispatcher.run(budget: .seconds(60)) }
     let opened = Count()
     let shared = Page()
     let tracking = PageTracking("shared", of: .instance(shared), tracker: tracker)
@@ -59,7 +60,8 @@ struct Adopter {
     try tracker.associate("ada")
     let report = await dispatcher.flush(timeout: .seconds(300))
     let delivered = providers.map { $0.delivered.filter { $0.name == "Visit" }.count }
-    await dispatcher.shutdown(budget: .seconds(60))
+    delivery.cancel()
+    _ = try await delivery.value
     let all = tasks * rounds
     guard report.isComplete, opened.value == all, delivered == [all, all], spy.events(of: Visit.self).count == all
     else { fatalError("opened \(opened.value), delivered \(delivered), \(report)") }

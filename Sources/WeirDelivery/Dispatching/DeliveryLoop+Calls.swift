@@ -1,22 +1,22 @@
-// ProviderWorker, calls: what the provider is asked, and what its answers mean.
+// DeliveryLoop, calls: what the provider is asked, and what its answers mean.
 
 import Logging
 import Weir
 
-extension ProviderWorker {
+extension DeliveryLoop {
   /// Sets the provider up. Until that has succeeded nothing else is called.
-  func setUp() async {
+  func setUp() {
     wasTried = true
     let provider = orders.provider
-    guard await makeCall("setup()", { try await provider.setup() }) else { return }
+    guard makeCall("setup()", { try await provider.setup() }) else { return }
     isSetUp = true
     publish()
   }
 
   /// Tells of a change of the user, in its place among the events.
-  func tell(_ change: HeldAssociation) async {
+  func tell(_ change: HeldAssociation) {
     let provider = orders.provider
-    let isTold = await makeCall(change.user == nil ? "disassociate()" : "associate(_:)") {
+    let isTold = makeCall(change.user == nil ? "disassociate()" : "associate(_:)") {
       if let user = change.user { try await provider.associate(user) } else { try await provider.disassociate() }
     }
     guard isTold else { return queue.putBack(change) }
@@ -29,7 +29,7 @@ extension ProviderWorker {
   }
 
   /// Gives a batch to the provider, and settles it.
-  func give(_ batch: [HeldEvent]) async {
+  func give(_ batch: [HeldEvent]) {
     var batch = batch
     for index in batch.indices { batch[index].attempts += 1 }
     let provider = orders.provider
@@ -37,7 +37,7 @@ extension ProviderWorker {
     let began = Timestamp.now
     let start = clock.now
     let call = ProviderCall(shared.alarm) { await DeliveryAnswer.of { try await provider.deliver(events) } }
-    let answer = await answer(of: call)
+    let answer = answer(of: call)
     guard ending != .abandonment else { return }
     let settlement = Settlement(batch, answer ?? unanswered("deliver(_:)"))
     let took = clock.now - start
@@ -131,14 +131,14 @@ extension ProviderWorker {
   // MARK: Waiting for a call
 
   /// Makes a call that answers nothing. False if it failed, which has its consequences.
-  private func makeCall(_ name: String, _ body: @escaping @Sendable () async throws -> Void) async -> Bool {
+  private func makeCall(_ name: String, _ body: @escaping @Sendable () async throws -> Void) -> Bool {
     let call = ProviderCall(shared.alarm) {
       await DeliveryAnswer.of {
         try await body()
         return []
       }
     }
-    let given = await answer(of: call)
+    let given = answer(of: call)
     if given == nil, ending == .abandonment { return false }
     switch given {
     case .verdicts:
@@ -158,7 +158,7 @@ extension ProviderWorker {
 
   /// Waits for an answer. If it does not come in time the call is cancelled, and what it may answer later is not
   /// believed: nil.
-  private func answer(of call: ProviderCall) async -> DeliveryAnswer? {
+  private func answer(of call: ProviderCall) -> DeliveryAnswer? {
     var deadline = clock.now + orders.options.attemptTimeout
     cutShort = nil
     self.call = .inProgress
@@ -174,7 +174,7 @@ extension ProviderWorker {
       bury([])
       keepCursor()
       publish()
-      await wait(until: deadline)
+      wait(until: deadline)
     }
     call.cancel()
     overdue = call
@@ -192,24 +192,24 @@ extension ProviderWorker {
   }
 
   /// Gives a call some time to return. False if it did not.
-  func waitForEnd(of call: ProviderCall, _ kind: WorkerCall, until deadline: Duration) async -> Bool {
+  func waitForEnd(of call: ProviderCall, _ kind: WorkerCall, until deadline: Duration) -> Bool {
     self.call = kind
     defer { self.call = nil }
     while call.answer == nil, clock.now < deadline, ending != .abandonment {
-      await rest(until: deadline)
+      rest(until: deadline)
       ending = shared.takeOrders().ending
     }
     return call.answer != nil
   }
 
   /// The provider's last call.
-  func shutDownProvider(until deadline: Duration) async {
+  func shutDownProvider(until deadline: Duration) {
     let provider = orders.provider
     let call = ProviderCall(shared.alarm) { () -> DeliveryAnswer in
       await provider.shutdown()
       return .verdicts([])
     }
-    guard await !waitForEnd(of: call, .inProgress, until: deadline) else { return }
+    guard !waitForEnd(of: call, .inProgress, until: deadline) else { return }
     call.cancel()
     report("shutdown() did not return in what was left of \(configuration.closingTime.inWords)", "shutdown")
   }

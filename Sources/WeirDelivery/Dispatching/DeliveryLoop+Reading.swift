@@ -1,8 +1,8 @@
-// ProviderWorker, reading: from the log into the queue.
+// DeliveryLoop, reading: from the log into the queue.
 
 import Weir
 
-extension ProviderWorker {
+extension DeliveryLoop {
   /// Reads what is new, as much as the policy lets it hold.
   func read() {
     guard ending != .removal, ending != .abandonment, isReading, clock.now >= nextRead else { return }
@@ -30,13 +30,13 @@ extension ProviderWorker {
   /// If this process captures, the drainer wakes the worker, and a worker that holds nothing does nothing until then.
   /// One that holds events looks for signals meanwhile. Beside another's process the worker looks for events from time
   /// to time.
-  func waitForNews(until time: Duration?) async {
+  func waitForNews(until time: Duration?) {
     let isLong = isAtEnd && nextRead > clock.now + Self.shortPause
     switch isLong ? orders.log.arm(shared.alarm, after: max(span.end, reader.seenEnd)) : .untold {
-    case .untold: await wait(until: least(time, nextRead))
+    case .untold: wait(until: least(time, nextRead))
     case .there: readSoon()
     case .armed:
-      await wait(until: least(time, span.open > 0 ? nextRead : nil, isHeldUpByOthers ? nextRelease : nil))
+      wait(until: least(time, span.open > 0 ? nextRead : nil, isHeldUpByOthers ? nextRelease : nil))
       if orders.log.disarm(shared.alarm) { readSoon() }
     }
   }

@@ -14,10 +14,13 @@
   import WeirTesting
 
   struct DispatcherServiceTests {
-    /// A spy's log, delivered to a provider at the shutdown only.
-    private func dispatcher(_ spy: SpyTracker, _ provider: ScriptedProvider) throws -> Dispatcher {
+    /// A spy's log, delivered to a provider at the shutdown only. The clock stands, so the budget lasts.
+    private func dispatcher(
+      _ spy: SpyTracker, _ provider: ScriptedProvider, _ logger: Logger? = nil, clock: VirtualClock = VirtualClock()
+    ) throws -> Dispatcher {
       var configuration = Dispatcher.Configuration()
-      configuration.logger = nil
+      configuration.logger = logger
+      configuration.clock = clock
       let dispatcher = try Dispatcher(spy.tracker, configuration: configuration)
       var options = DeliveryOptions()
       options.flush = FlushPolicy([.shutdown])
@@ -32,48 +35,38 @@
     @Test func `a graceful shutdown delivers, closes the tracker, and reports`() async throws {
       let spy = try SpyTracker()
       let provider = ScriptedProvider()
-      let dispatcher = try dispatcher(spy, provider)
-      let report = Mutex<DeliveryReport?>(nil)
       let lines = LogLines()
-      await testGracefulShutdown { trigger in
-        let service = DispatcherService(dispatcher, budget: .seconds(900), logger: lines.logger) { done in
-          report.withLock { $0 = done }
-        }
-        async let running: Void = service.run()
+      let dispatcher = try dispatcher(spy, provider, lines.logger)
+      try await testGracefulShutdown { trigger in
+        async let running: Void = dispatcher.run()
         capture(spy, 20)
         #expect(provider.delivered.isEmpty)
         trigger.triggerGracefulShutdown()
-        await running
+        try await running
       }
       #expect(provider.delivered.count == 20)
       #expect(provider.calls.last == .shutdown)
-      let entry = try #require(report.withLock { $0 }?.entries.first)
-      #expect(entry.acknowledged == 20)
-      #expect(entry.pending == 0)
       #expect(!spy.tracker.track("late").isAccepted)
       #expect(lines.all.count == 1)
-      #expect(lines.all[0].hasPrefix("info delivery to scripted from "))
-      #expect(lines.all[0].hasSuffix(" ended: 20 acknowledged, 0 rejected, 0 pending"))
+      #expect(lines.all.first?.hasPrefix("info delivery to scripted from ") == true)
+      #expect(lines.all.first?.hasSuffix(" ended: 20 acknowledged, 0 rejected, 0 pending") == true)
       #expect(try LogDirectory(spy.tracker.directory).ledger()["scripted"]?.acknowledged == 20)
     }
 
-    @Test func `a cancellation ends at once, and keeps the events`() async throws {
+    @Test func `a cancellation ends when the budget is spent, and keeps the events`() async throws {
       let spy = try SpyTracker()
       let provider = ScriptedProvider(finally: .hang)
-      let dispatcher = try dispatcher(spy, provider)
-      let report = Mutex<DeliveryReport?>(nil)
       let lines = LogLines()
+      let clock = VirtualClock()
+      let dispatcher = try dispatcher(spy, provider, lines.logger, clock: clock)
       capture(spy, 5)
-      let task = Task {
-        // A budget that the test would not wait for.
-        await DispatcherService(dispatcher, budget: .seconds(3600), logger: lines.logger) { done in
-          report.withLock { $0 = done }
-        }.run()
-      }
+      let task = Task { try await dispatcher.run() }
       task.cancel()
-      await task.value
-      #expect(report.withLock { $0 }?.entries.map(\.pending) == [5])
+      while provider.waiting == 0 { await Task.yield() }
+      clock.advance(by: .seconds(10))
+      try await task.value
       #expect(lines.all.map { $0.hasPrefix("warning ") } == [true])
+      #expect(lines.all.first?.contains(" 0 rejected, 5 pending") == true)
       #expect(try LogDirectory(spy.tracker.directory).ledger()["scripted"]?.pending == 5)
     }
 
@@ -81,12 +74,9 @@
       await #expect(processExitsWith: .success) {
         let spy = try SpyTracker()
         let provider = ScriptedProvider()
-        var options = DeliveryOptions()
-        options.flush = FlushPolicy([.shutdown])
-        let dispatcher = try Dispatcher(spy.tracker)
-        try dispatcher.add(provider, options: options)
+        let dispatcher = try DispatcherServiceTests().dispatcher(spy, provider)
         let group = ServiceGroup(
-          services: [DispatcherService(dispatcher, budget: .seconds(900)), Capturing(spy: spy)],
+          services: [dispatcher, Capturing(spy: spy)],
           gracefulShutdownSignals: [.sigterm], logger: Logger(label: "test"))
         try await group.run()
         // The service that captures ended before the one that delivers, or the last event would be missing.

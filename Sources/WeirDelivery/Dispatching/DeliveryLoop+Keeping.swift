@@ -1,9 +1,9 @@
-// ProviderWorker, keeping: what goes to the disk, and what others are told.
+// DeliveryLoop, keeping: what goes to the disk, and what others are told.
 
 import Logging
 import Weir
 
-extension ProviderWorker {
+extension DeliveryLoop {
   /// Puts events among the dead letters, and settles them once they are on the disk there. Until that succeeds they
   /// wait, are tried again together after a pause, and others are delivered as long as there are not too many.
   func bury(_ rejected: [Settlement.Rejection]) {
