@@ -95,7 +95,7 @@ package final class RefusalWatch: Sendable {
       return time
     }
     guard let news, !news.lines.isEmpty || news.next != nil else { return }
-    Task.detached(priority: .utility) {
+    Task(priority: .utility) {
       self.tell(news.lines, news.storage)
       if let next = news.next { await self.follow(from: next) }
     }

@@ -9,7 +9,7 @@
   func waitForEnd<Answer: Sendable>(of work: @escaping @Sendable () async throws -> Answer) throws -> Answer {
     let done = DispatchSemaphore(value: 0)
     let result = Mutex<Result<Answer, any Error>?>(nil)
-    Task.detached {
+    Task {
       let ended: Result<Answer, any Error>
       do { ended = .success(try await work()) } catch { ended = .failure(error) }
       result.withLock { $0 = ended }
