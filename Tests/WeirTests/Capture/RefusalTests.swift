@@ -153,7 +153,7 @@ struct RefusalTests {
       let isSaid = await eventually {
         lines.lines.withLock { $0.contains { $0.text.hasPrefix("events are refused (storage), ") } }
       }
-      let remedy = lines.lines.withLock { $0.contains { $0.text.contains("close the log and open it again") } }
+      let remedy = lines.lines.withLock { $0.contains { $0.text.contains("close and reopen the log") } }
       exit(isSaid && remedy ? 7 : 1)
     }
   }
