@@ -10,7 +10,7 @@
 /// never run on it. `top -H` and debuggers show the first 15 bytes of the thread's name.
 ///
 /// Throws `memory` if the system can't start another thread.
-package func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) throws(WeirError) {
+package func startThread(_ name: String, _ body: sending @escaping () -> Void) throws(WeirError) {
   var every = sigset_t()
   var before = sigset_t()
   sigfillset(&every)
@@ -32,11 +32,11 @@ package func startThread(_ name: String, _ body: @escaping @Sendable () -> Void)
   pthread_detach(thread)
 }
 
-private final class ThreadBody: Sendable {
+private final class ThreadBody {
   private let name: String
-  private let body: @Sendable () -> Void
+  private let body: () -> Void
 
-  init(_ name: String, _ body: @escaping @Sendable () -> Void) {
+  init(_ name: String, _ body: @escaping () -> Void) {
     self.name = name
     self.body = body
   }

@@ -126,8 +126,10 @@ public final class Dispatcher: Sendable {
       // What is pending is safe, but somebody waits for it.
       configuration.logger?.log(
         level: entry.pending > 0 ? .warning : .info,
-        "delivery to \(entry.provider) from \(directory) ended: \(entry.acknowledged) acknowledged, \(entry.rejected) \
-        rejected, \(entry.pending) pending\(entry.error.map { ": \($0)" } ?? "")")
+        """
+        delivery to \(entry.provider) from \(directory) ended: \(entry.acknowledged) acknowledged, \(entry.rejected) \
+        rejected, \(entry.pending) pending\(entry.error.map { ": \($0)" } ?? "")
+        """)
     }
     return report
   }
