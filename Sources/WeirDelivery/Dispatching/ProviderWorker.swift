@@ -24,6 +24,11 @@ final class ProviderWorker: Sendable {
   let shared: WorkerShared
   /// The loop, until its thread has it.
   private let loop: Lock<DeliveryLoop?>
+  /// Tests only: the loop of a worker that was abandoned. Its logs stay open, as a killed process leaves them.
+  private let abandoned = Lock<Abandoned?>(nil)
+
+  // Sendable, although the compiler can't see it: nobody uses the loop any more.
+  private struct Abandoned: @unchecked Sendable { let loop: DeliveryLoop }
 
   /// Takes the provider's lock, and finds where to begin.
   init(_ orders: WorkerOrders) throws(WeirError) {
@@ -40,7 +45,10 @@ final class ProviderWorker: Sendable {
     guard let loop = takeLoop() else { return }
     shared.publish { $0.isStarted = true }
     do throws(WeirError) {
-      try startThread("weir-deliver") { loop.run() }
+      try startThread("weir-deliver") {
+        loop.run()
+        if loop.ending == .abandonment { self.abandoned.withLock { $0 = Abandoned(loop: loop) } }
+      }
     } catch {
       shared.publish { $0.isFinished = true }
       throw error

@@ -80,7 +80,7 @@ struct DispatcherRunTests {
           setting.capture(5)
           throw Failure()
         }
-        try await group.waitForAll()
+        for try await _ in group {}
       }
     }
     #expect(provider.delivered.count == 5)
@@ -109,13 +109,14 @@ struct DispatcherRunTests {
     #expect(await setting.eventually { provider.waiting > 0 })
     running.cancel()
     // The call goes on after the cancellation, until the budget is spent.
-    #expect(await eventually { !setting.spy.tracker.track("late").isAccepted })
+    var late: UInt64 = 0
+    while setting.spy.tracker.track("late").isAccepted { late += 1 }
     #expect(provider.waiting == 1)
     #expect(await eventually {
       setting.clock.advance(by: .seconds(30))
       return provider.waiting == 0
     })
-    #expect(try await running.value.entries.map(\.pending) == [2])
+    #expect(try await running.value.entries.map(\.pending) == [2 + late])
   }
 
   @Test func `it runs once`() async throws {
