@@ -111,7 +111,7 @@
       Self.functions(members).compactMap(root)
     }
 
-    /// What @JoinPoint refuses, it reports itself.
+    /// Notes no faults for refused methods, because @JoinPoint reports them.
     private func root(_ function: FunctionDeclSyntax) -> InstrumentedFunction? {
       guard function.joinPoint != nil || selects(function) else { return nil }
       var faults = Faults()
