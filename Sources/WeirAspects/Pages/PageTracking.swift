@@ -32,7 +32,7 @@ public import WeirScopes
 /// **Lifetime.** The program must keep the tracking. The tracking retains no page. When the tracking is released, its
 /// hooks are detached, and the pages that are still entered are left by `released`. The last reference may be released
 /// under any lock, because the release waits for nothing. A page that was deallocated without being left is left by
-/// `released` when the next page is entered; with more than 32 entered pages, at the latest when as many pages again
+/// `released` when the next page is entered; with 32 or more entered pages, at the latest when as many pages again
 /// were entered. Until then the page's memory stays allocated.
 ///
 /// **Join points** must belong to the page's class or to one of its superclasses. Any other join point traps. Advice
