@@ -1,4 +1,4 @@
-// Arguments: what an attribute was given, which must be literals: a macro sees source, not values.
+// Arguments: the arguments of an attribute. They must be literals, because a macro sees source, not values.
 
 #if Macros
   import SwiftParser
@@ -17,7 +17,7 @@
 
     var isEmpty: Bool { expressions.isEmpty }
 
-    /// The argument of a label, or the one without; nil too if it is written as `nil`.
+    /// The argument with this label, or without a label; also `nil` if the argument is written as `nil`.
     func expression(_ label: String?) -> ExprSyntax? {
       guard let found = expressions.first(where: { $0.label == label })?.expression else { return nil }
       return found.is(NilLiteralExprSyntax.self) ? nil : found
@@ -44,7 +44,7 @@
       return literal.literal.text == "true"
     }
 
-    /// The name of a case of EventKind, written as `.pageView`.
+    /// The name of a case of EventKind that is written as `.pageView`.
     func kind(_ faults: inout Faults) -> String? {
       guard let expression = expression("kind") else { return nil }
       guard let name = expression.as(MemberAccessExprSyntax.self)?.declName.baseName.text,
@@ -102,11 +102,11 @@
     }
   }
 
-  /// The cases of Weir's EventKind, which a plugin can't import: a test compares the two.
+  /// The cases of Weir's EventKind, which a plugin can't import. A test compares the two.
   let eventKindNames = ["pageView", "pageAction", "systemAction"]
 
   extension AttributeListSyntax {
-    /// The attributes of a name, with or without a module before it.
+    /// The attributes with this name, with or without a module before the name.
     func named(_ name: String) -> [AttributeSyntax] {
       compactMap { element in
         guard case .attribute(let attribute) = element else { return nil }
@@ -127,8 +127,8 @@
       text.count > 2 && text.hasPrefix("`") && text.hasSuffix("`") ? String(text.dropFirst().dropLast()) : text
     }
 
-    /// The name as the label of an argument, where most keywords need no backticks, and get a warning if they have
-    /// some.
+    /// The name as the label of an argument. As labels, most keywords need no backticks, and the compiler warns of
+    /// backticks.
     var argumentLabel: String {
       let isWord =
         plainName.unicodeScalars.allSatisfy(\.properties.isXIDContinue)

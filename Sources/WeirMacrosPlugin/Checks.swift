@@ -1,9 +1,9 @@
-// Checks: what can be wrong between the events of a type, and between the fields of an event.
+// Checks: conflicts between the events of a type, and between the fields of an event.
 
 #if Macros
   import SwiftSyntax
 
-  /// Finds names and ids that two have.
+  /// Finds names and ids that are used twice.
   func check(_ declaration: EventDeclaration, _ faults: inout Faults) {
     checkReserved(declaration, &faults)
     for (index, event) in declaration.events.enumerated() {
@@ -22,7 +22,7 @@
       "names that begin with \(reservedPrefix) are the log's own; choose another\(isEnum ? " prefix" : " name")")
   }
 
-  /// One fault for each pair at most, the one that says most.
+  /// Notes at most one fault for each pair, the most specific fault.
   private func checkEvent(_ event: EventCase, _ earlier: ArraySlice<EventCase>, _ faults: inout Faults) {
     for other in earlier {
       let note = (node: other.position, text: "'\(other.code)' is here")
@@ -103,6 +103,6 @@
     }
   }
 
-  /// How many fields an event may have: the core's limit, which a test compares.
+  /// The maximum number of fields of an event: the core's limit. A test compares the two.
   let maximumFields = 1024
 #endif

@@ -1,5 +1,4 @@
-// DeclarationReader: from the source of a type with @Event to what it says. Enums are read in EnumReading, structures
-// in StructureReading.
+// DeclarationReader: reads the source of a type with @Event. EnumReading reads enums, StructureReading structures.
 
 #if Macros
   import SwiftSyntax
@@ -8,7 +7,7 @@
     let attribute: AttributeSyntax
     let arguments: Arguments
 
-    /// What the type is declared in, innermost first.
+    /// The declarations that contain the type, innermost first.
     let context: [Syntax]
 
     init(_ attribute: AttributeSyntax, _ context: [Syntax]) {
@@ -17,7 +16,7 @@
       arguments = Arguments(attribute)
     }
 
-    /// What the type says; nil if it can't be read at all. Faults that leave something to read go along with it.
+    /// The type's declaration; `nil` if the type can't be read at all. Other faults are noted, and reading continues.
     func read(_ declaration: some DeclGroupSyntax, _ faults: inout Faults) -> EventDeclaration? {
       guard let name = name(of: declaration) else {
         faults.add(
@@ -46,7 +45,8 @@
       }
     }
 
-    /// Generic types have no static stored properties, and one name for many types.
+    /// Whether the type is generic, which is a fault: generic types have no static stored properties, and one name for
+    /// many types.
     private func isGeneric(
       _ declaration: some DeclGroupSyntax, _ name: TokenSyntax, _ faults: inout Faults
     ) -> Bool {
@@ -73,7 +73,8 @@
       return false
     }
 
-    /// The extension stands at the end of the file, which does not see what is private in a type.
+    /// Whether the extension sees the type. The extension is at the end of the file, where private members of types
+    /// are not visible.
     private func isVisible(
       _ declaration: some DeclGroupSyntax, _ name: TokenSyntax, _ faults: inout Faults
     ) -> Bool {
@@ -97,7 +98,7 @@
       return false
     }
 
-    /// Refuses what the macro would write a second time.
+    /// Refuses members that the macro writes itself.
     private func refuseConformance(in declaration: some DeclGroupSyntax, _ faults: inout Faults) {
       for member in declaration.memberBlock.members {
         var written: String?
@@ -133,8 +134,8 @@
       }
     }
 
-    /// Both protocols want an encode(into:), and one can't be both: an event's begins a new event, in which no field's
-    /// value ends.
+    /// Refuses types that are both an event and a field's value. Both protocols need an encode(into:), and one function
+    /// can't be both: an event's function begins a new event, a value's function ends a field.
     private func refuseEventValue(_ declaration: some DeclGroupSyntax, _ faults: inout Faults) {
       let inherited = declaration.inheritanceClause?.inheritedTypes.first { inherited in
         inherited.type.trimmedDescription.split(separator: ".").last == "EventValue"
@@ -146,9 +147,9 @@
           + "own")
     }
 
-    // MARK: What both forms have
+    // MARK: Parts of enums and structures
 
-    /// Whether a case or a property is deprecated. What is unavailable is refused: nobody could read it back.
+    /// Whether a case or a property is deprecated. Unavailable ones are refused, because nobody could read them back.
     func isDeprecated(_ attributes: AttributeListSyntax, _ faults: inout Faults) -> Bool {
       var isDeprecated = false
       for attribute in attributes.named("available") {
@@ -163,14 +164,14 @@
       return isDeprecated
     }
 
-    /// What the members of the extension need to be as visible as the type.
+    /// The access level that makes the extension's members as visible as the type.
     func access(of declaration: some DeclGroupSyntax) -> String? {
       let own = Self.access(declaration.modifiers)
       let given = own ?? context.first?.as(ExtensionDeclSyntax.self).flatMap { Self.access($0.modifiers) }
       return given == "public" || given == "package" ? given : nil
     }
 
-    /// Everything that the type is declared in is public for all that the source shows.
+    /// Whether all declarations that contain the type are public, as far as the source shows.
     var isContextPublic: Bool {
       context.allSatisfy { outer in
         outer.asProtocol((any DeclGroupSyntax).self).map { Self.access($0.modifiers) == "public" } ?? false
@@ -179,11 +180,11 @@
 
     static func access(_ modifiers: DeclModifierListSyntax) -> String? {
       let levels: Set = ["public", "package", "internal", "fileprivate", "private", "open"]
-      // Those with a detail are about setting alone: private(set).
+      // Modifiers with a detail, such as private(set), concern only the setter.
       return modifiers.first { levels.contains($0.name.text) && $0.detail == nil }?.name.text
     }
 
-    /// Names that may not be in the log as they are: too long, empty, the log's own.
+    /// Refuses names that may not be in the log: names that are too long, empty, or reserved for the log.
     func checkName(_ name: String, at node: some SyntaxProtocol, _ faults: inout Faults) {
       if name.isEmpty {
         faults.add("nameEmpty", at: node, "a name can't be empty; leave the argument out for the name in the source")
@@ -196,7 +197,7 @@
       }
     }
 
-    /// #if inside an attribute list, a case or a property.
+    /// Refuses #if inside an attribute list, a case or a property.
     func refuseConditional(_ node: some SyntaxProtocol, _ faults: inout Faults) {
       faults.add(
         "conditional", at: node,
@@ -210,9 +211,9 @@
     }
   }
 
-  /// As Weir's EventType has it, which a plugin can't import: a test compares the two.
+  /// The limit of Weir's EventType, which a plugin can't import. A test compares the two.
   let maximumNameBytes = 1024
 
-  /// What names of the log itself begin with: another copy of EventType's.
+  /// The prefix of the log's own names, also a copy of EventType's.
   let reservedPrefix = "weir."
 #endif

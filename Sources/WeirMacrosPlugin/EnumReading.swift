@@ -48,9 +48,9 @@
         hasDeprecated: hasDeprecated, events: events, retired: retired)
     }
 
-    /// What the cases have from the enum.
+    /// The parts of the enum's declaration that apply to its cases.
     private struct Names {
-      /// The former prefixes, the first one first, and the present one.
+      /// The former prefixes, oldest first, and the present prefix.
       var prefixes: [String]
       var kind: String?
     }
@@ -89,7 +89,7 @@
         faults.add("formerIsPresent", at: namePosition, "'\(name)' is the name that the event has, not a former one")
       }
 
-      // Any former name may have been under any former prefix.
+      // Any former name may have been combined with any former prefix.
       let all = names.prefixes.flatMap { prefix in (formerNames + [name]).map { "\(prefix).\($0)" } }
       let own = all[all.count - 1]
       checkName(own, at: namePosition, &faults)
@@ -141,7 +141,7 @@
       return fields
     }
 
-    /// Takes in what @Field says.
+    /// Applies the arguments of @Field.
     func describe(_ field: inout EventField, _ arguments: Arguments, _ faults: inout Faults) {
       if let name = arguments.text(nil, &faults) {
         field.name = name
@@ -177,7 +177,7 @@
   }
 
   extension SyntaxProtocol {
-    /// Whether there is a node of a type in this one.
+    /// Whether this node contains a node of the type.
     func contains<Node: SyntaxProtocol>(_ type: Node.Type) -> Bool {
       self.is(type) || children(viewMode: .sourceAccurate).contains { $0.contains(type) }
     }

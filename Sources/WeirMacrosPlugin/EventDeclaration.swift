@@ -1,4 +1,4 @@
-// EventDeclaration: what a type with @Event says, free of how it says it.
+// EventDeclaration: a type with @Event, independent of its syntax.
 
 #if Macros
   import SwiftSyntax
@@ -10,25 +10,25 @@
 
     var form: Form
 
-    /// Where messages about the whole type point: its name.
+    /// The place of messages about the whole type: its name.
     var position: Syntax
 
-    /// Where messages about ``name`` point.
+    /// The place of messages about ``name``.
     var namePosition: Syntax
 
-    /// The prefix of the names, or the structure's event's name.
+    /// The prefix of the events' names; for a structure, the event's name.
     var name: String
 
-    /// What the members of the extension are declared with, `public` for one; nil for nothing.
+    /// The access modifier of the extension's members, such as `public`; `nil` for none.
     var access: String?
 
-    /// The encoding may be compiled into other modules: all that it touches is public.
+    /// Whether the encoding may be compiled into other modules, because all declarations that it uses are public.
     var isInlinable: Bool
 
-    /// The type itself is deprecated.
+    /// Whether the type itself is deprecated.
     var isDeprecated = false
 
-    /// A case or a stored property is deprecated.
+    /// Whether a case or a stored property is deprecated.
     var hasDeprecated = false
 
     var events: [EventCase]
@@ -36,11 +36,11 @@
     var retired: [Retired]
   }
 
-  /// An event that is gone.
+  /// A retired event.
   struct Retired {
     var id: UInt32
 
-    /// The whole name that it would have now; nil if only the id is known.
+    /// The whole name that the event would have now; `nil` if only the id is known.
     var name: String?
 
     /// As the source has it.
@@ -52,10 +52,10 @@
     /// Where messages about it point.
     var position: Syntax
 
-    /// Where messages about its name point.
+    /// The place of messages about the event's name.
     var namePosition: Syntax
 
-    /// The case as code has it, backticks included; a structure's own name.
+    /// The case as in code, including backticks; for a structure, its own name.
     var code: String
 
     /// The whole name in the log.
@@ -64,7 +64,7 @@
     var formerNames: [String]
     var id: UInt32
 
-    /// The id was given, not computed.
+    /// Whether the source gives the id. Otherwise the id is computed.
     var hasOwnID: Bool
 
     /// The name of a case of EventKind.
@@ -78,7 +78,7 @@
     /// Where messages about it point.
     var position: Syntax
 
-    /// The label, or the property, as code has it, with backticks if it needs them.
+    /// The label or the property as in code, with backticks if needed.
     var code: String
 
     /// The label or the property without backticks.
@@ -93,10 +93,10 @@
     /// The type as it is written.
     var type: String
 
-    /// A property with an attribute that may be a property wrapper.
+    /// Whether the property has an attribute that may be a property wrapper.
     var isWrapped = false
 
-    /// What stands in for a field that an event does not have, as it is written.
+    /// The default value for a field that a stored event does not have, as in the source.
     var defaultValue: String?
   }
 #endif

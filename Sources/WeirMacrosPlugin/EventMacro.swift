@@ -1,15 +1,15 @@
 // EventMacro: @Event.
 //
-// Nearly all that it writes are members in the type's body, where each name means what it means in the declaration: an
-// extension does not see what lies beside a nested type. Only a structure's initialiser is in the extension, for in the
-// body it would take the place of the memberwise one.
+// The macro writes nearly all members into the type's body, where each name has the same meaning as in the declaration:
+// an extension does not see the declarations beside a nested type. Only a structure's initialiser is in the extension,
+// because in the body it would replace the memberwise initialiser.
 
 #if Macros
   import SwiftSyntax
   import SwiftSyntaxMacros
 
   struct EventMacro: MemberMacro, ExtensionMacro {
-    /// Expansion lays the text out itself: the formatter takes longer than all else here.
+    /// Disabled, because Expansion lays the text out itself, and the formatter takes longer than all other steps.
     static let formatMode: FormatMode = .disabled
 
     static func expansion(
@@ -21,18 +21,18 @@
       return event.map(members) ?? []
     }
 
-    /// Reports nothing, for the other role does.
+    /// Reports no faults, because the other role reports them.
     static func expansion(
       of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax,
       providingExtensionsOf type: some TypeSyntaxProtocol, conformingTo protocols: [TypeSyntax],
       in context: some MacroExpansionContext
     ) throws -> [ExtensionDeclSyntax] {
       guard let event = read(node, declaration, context).event else { return [] }
-      // No protocols if the type says itself that it conforms.
+      // No protocols if the type declares the conformance itself.
       return conformance(of: event, type: type.trimmedDescription, isNew: !protocols.isEmpty)
     }
 
-    /// What the type says; nil if there is a fault.
+    /// The type's declaration; `nil` if there is a fault.
     private static func read(
       _ node: AttributeSyntax, _ declaration: some DeclGroupSyntax, _ context: some MacroExpansionContext
     ) -> (event: EventDeclaration?, faults: Faults) {

@@ -1,13 +1,13 @@
-// Expansion: the code that @Event writes. It holds no logic: what it calls is in Weir, and tested there.
+// Expansion: the code that @Event writes. The code contains no logic: it calls functions that are tested in Weir.
 
 #if Macros
   import SwiftSyntax
   import SwiftSyntaxBuilder
 
-  /// What goes into the type's body.
+  /// The members for the type's body.
   func members(of declaration: EventDeclaration) -> [DeclSyntax] {
     let access = access(of: declaration)
-    // Compiled into the capture, also of another module: the call would cost a third of it.
+    // Inlined into captures, also in other modules: a call would cost a third of the capture.
     let inlining = (declaration.isInlinable ? "@inlinable " : "") + "@inline(__always)"
     let isEnum = declaration.form == .enumeration
     let members = [
@@ -32,7 +32,7 @@
     return members.compactMap { $0 }.map { "\(raw: $0)" }
   }
 
-  /// The conformance, with a structure's initialiser. Nothing if there is neither to write.
+  /// The conformance, and a structure's initialiser. `nil` if there is neither to write.
   func conformance(of declaration: EventDeclaration, type: String, isNew: Bool) -> [ExtensionDeclSyntax] {
     let isEnum = declaration.form == .enumeration
     guard isNew || !isEnum else { return [] }
@@ -45,13 +45,13 @@
     return [text.cast(ExtensionDeclSyntax.self)]
   }
 
-  /// Captures come from any thread, also if the type, or all of its module, is isolated to an actor.
+  /// Any thread may capture, even if the type, or its whole module, is isolated to an actor.
   private func access(of declaration: EventDeclaration) -> String {
     (declaration.access.map { $0 + " " } ?? "") + "nonisolated "
   }
 
-  /// A default value stands in it as it was written, so its own names are those that nobody else gives: `stored` and
-  /// `types` would take the place of what they mean there.
+  /// The function contains default values as they were written. Its own names are therefore names that nobody else
+  /// uses: names like `stored` and `types` could shadow names in a default value.
   private func initializer(_ declaration: EventDeclaration, _ body: String) -> String {
     """
     \(deprecated(declaration))\(access(of: declaration))init?(_ weirStored: Weir.StoredEvent) throws {
@@ -61,8 +61,8 @@
     """
   }
 
-  /// Reading builds the cases, and touches the properties: in what is deprecated itself that gives no warning. Those
-  /// who call it through the protocol, as Weir does, are not warned either.
+  /// The decoding code uses deprecated cases and properties. Within a deprecated declaration, the use gives no warning.
+  /// Callers through the protocol, such as Weir, get no warning either.
   private func deprecated(_ declaration: EventDeclaration) -> String {
     declaration.hasDeprecated ? "@available(*, deprecated)\n" : ""
   }
@@ -81,7 +81,7 @@
 
   // MARK: Declaration
 
-  /// A function for each type: the compiler takes time that grows with the square of a list of them.
+  /// One function for each event type: the compiler's time grows with the square of the length of a list of types.
   private func eventTypes(_ declaration: EventDeclaration) -> String {
     let functions = declaration.events.enumerated().map { index, event in
       """
@@ -119,7 +119,7 @@
 
   private func encodeCases(_ declaration: EventDeclaration) -> String {
     let cases = declaration.events.enumerated().map { index, event in
-      // The values are numbered, because a label might be the name of something that the code below needs.
+      // The values are numbered, because a label may be a name that the code below needs.
       let values = event.fields.enumerated().map { "\($1.code): let value\($0)" }.joined(separator: ", ")
       let puts = event.fields.indices.map { "\n    encoder.put(value\($0))" }.joined()
       return """
@@ -156,8 +156,9 @@
       """
   }
 
-  /// A default value is taken from the property, which has it by then: what is written there may mean something else in
-  /// an extension. A property with a wrapper can be asked for it only when all others have their values.
+  /// The default value is read from the property, which has its default value by then, because the written expression
+  /// may mean something else in an extension. A property with a wrapper can be read only when all others have their
+  /// values.
   private func decodeStructure(_ declaration: EventDeclaration) -> String {
     let all = declaration.events[0].fields.enumerated().map { (position: $0, field: $1) }
     let plain = all.filter { !$0.field.isWrapped }

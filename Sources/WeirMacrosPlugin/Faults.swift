@@ -1,12 +1,12 @@
-// Faults: what is wrong with a declaration, and the words for it.
+// Faults: the errors of a declaration, and their messages.
 //
-// A message says what is wrong and what to do; what is quoted is from the source.
+// A message says what is wrong and what to do. Quoted text is from the source.
 
 #if Macros
   import SwiftDiagnostics
   import SwiftSyntax
 
-  /// What was found to be wrong, in the order in which it was found.
+  /// The faults, in the order in which they were found.
   struct Faults {
     private(set) var found: [Diagnostic] = []
 
@@ -26,7 +26,7 @@
   struct Fix {
     var fixIt: FixIt
 
-    /// Replaces `old` by `new`, which stand in the same place of the tree.
+    /// Replaces `old` by `new` in the tree.
     init(_ text: String, _ old: some SyntaxProtocol, by new: some SyntaxProtocol) {
       fixIt = FixIt(
         message: FixText(text: text), changes: [.replace(oldNode: Syntax(old), newNode: Syntax(new))])

@@ -1,10 +1,10 @@
-// FieldTypes: the types that no field can have, as far as the source shows them. That the others conform to EventValue
-// is for the compiler to check, in the expansion.
+// FieldTypes: the types that no field can have, as far as the source shows. The compiler checks in the expansion that
+// all other types conform to EventValue.
 
 #if Macros
   import SwiftSyntax
 
-  /// Why no field can have a type, and what to do; nil if it may be one.
+  /// Why no field can have this type, and what to do; `nil` if a field may have the type.
   func refusal(of type: TypeSyntax) -> String? {
     let structure = "make it a structure that conforms to EventValue"
     if let tuple = type.as(TupleTypeSyntax.self) {
@@ -33,7 +33,7 @@
     return refusal(ofNamed: type)
   }
 
-  /// What an optional is one of, for Optional<T> as for T?; nil for all else.
+  /// The wrapped type of Optional<T> or T?; `nil` for all other types.
   private func wrappedType(of type: TypeSyntax) -> TypeSyntax? {
     if let optional = type.as(OptionalTypeSyntax.self) { return optional.wrappedType }
     let arguments: GenericArgumentClauseSyntax?
@@ -87,7 +87,7 @@
   }
 
   extension Faults {
-    /// Notes a field whose type no field can have.
+    /// Notes a fault if no field can have the type.
     mutating func checkType(of field: String, _ type: TypeSyntax) {
       guard let why = refusal(of: type) else { return }
       add("unsupportedType", at: type, "'\(field)' can't be a field: '\(type.trimmedDescription)' is \(why)")

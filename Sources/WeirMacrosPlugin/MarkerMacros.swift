@@ -1,5 +1,5 @@
-// MarkerMacros: @Case and @Field, which @Event reads. They expand to nothing, and refuse places where nothing reads
-// them.
+// MarkerMacros: @Case and @Field, which @Event reads. The macros expand to nothing. They are refused where @Event does
+// not read them.
 
 #if Macros
   import SwiftSyntax

@@ -1,10 +1,10 @@
 // The compiler plugin that expands the macros of Weir and WeirAspects. Without the trait Macros it is an empty program.
 //
-// The way of a declaration: DeclarationReader (with Arguments) makes of the source an EventDeclaration, Checks find
-// what is wrong with it, and Expansion writes the extension. What is wrong is collected in Faults, so that a programmer
-// sees all of it at once.
+// The steps of an expansion: DeclarationReader (with Arguments) reads the source into an EventDeclaration, Checks finds
+// errors in the declaration, and Expansion writes the extension. Faults collects all errors, so that a programmer sees
+// all of them at once.
 //
-// The macros for join points are in JoinPoints, and go the same way: FunctionReader and InstrumentedType read,
+// The macros for join points are in JoinPoints, and work in the same steps: FunctionReader and InstrumentedType read,
 // JoinPointExpansion and BodyRewriter write.
 
 #if Macros

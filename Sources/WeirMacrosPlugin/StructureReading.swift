@@ -51,7 +51,7 @@
       var areAllPublic = true
       var areAllComputed = true
       var hasDeprecated = false
-      /// One that is computed, to point at.
+      /// A computed property, as the place of a message.
       var computed: Syntax?
     }
 
@@ -145,7 +145,7 @@
         type: type.trimmedDescription, defaultValue: binding.initializer?.value.trimmedDescription)
     }
 
-    /// In `var a, b: Int` the type of `a` is that of the next one that has one.
+    /// In `var a, b: Int`, the type of `a` is the type of the next binding with a type.
     private func laterType(_ binding: PatternBindingSyntax, in variable: VariableDeclSyntax) -> TypeSyntax? {
       guard binding.initializer == nil, let index = variable.bindings.index(of: binding) else { return nil }
       return variable.bindings[index...].lazy.compactMap { $0.typeAnnotation?.type }.first
@@ -167,7 +167,7 @@
   }
 
   extension PatternBindingSyntax {
-    /// Has a getter: observers alone leave it stored.
+    /// Whether the property has a getter. A property with observers only is a stored property.
     var isComputed: Bool {
       switch accessorBlock?.accessors {
       case nil: false

@@ -1,5 +1,5 @@
-// WeirTool.swift: the command `weir`: its subcommands, and how it ends. Every error is one line on standard error that
-// says what is wrong, where, and what to do; the exit code tells scripts what kind of end it was.
+// WeirTool.swift: the command `weir`, its subcommands and its exit codes. Every error is one line on standard error
+// that says what is wrong, where, and what to do. The exit code tells scripts how the command ended.
 
 #if Tool
   import ArgumentParser
@@ -55,8 +55,8 @@
       ])
 
     static func main() {
-      // A pipe that is closed by its reader shall be an error of the write, not the end of the process: a log is open.
-      // The same for a file that reaches its size limit (ulimit -f).
+      // If the reader closes the pipe, the write must fail, and the process must not end, because a log is open. The
+      // same applies to a file that reaches its size limit (ulimit -f).
       signal(SIGPIPE, SIG_IGN)
       signal(SIGXFSZ, SIG_IGN)
       do {

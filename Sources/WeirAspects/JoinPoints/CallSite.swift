@@ -1,14 +1,15 @@
-// CallSite: which object a call is on, and whose implementation it runs.
+// CallSite: the object of a call, and the implementation that runs.
 
 import Weir
 
-/// Addresses only: nothing is kept alive, and nothing but identity is asked of them.
+/// The object of a call, its class, and the implementation that runs, by address. The addresses keep nothing alive and
+/// are only compared.
 @usableFromInline
 struct CallSite {
-  /// The type whose body runs: a subclass of the join point's owner if that is an override; nil at the end of a call,
-  /// where nobody asks.
+  /// The type that contains the running body: a subclass of the join point's owner if the body is an override. `nil` at
+  /// the end of a call, where the type is not needed.
   @usableFromInline let implementer: UnsafeRawPointer?
-  /// The object; nil for what has no identity.
+  /// The object; `nil` for owners without identity.
   @usableFromInline let instance: UnsafeRawPointer?
   /// The object's class.
   @usableFromInline let concreteClass: UnsafeRawPointer?
@@ -29,20 +30,20 @@ struct CallSite {
     concreteClass = address(type(of: owner))
   }
 
-  /// The object's class; of a class method the class that it is called on; nil for what has none.
+  /// The object's class; in a class method, the class on which the method is called. `nil` for owners without a class.
   @inlinable
   @inline(__always)
   func classOf<Owner>(_ owner: Owner) -> UnsafeRawPointer? { concreteClass ?? metatype(owner) }
 }
 
-/// The class, if that is what the owner is: it is in class methods.
+/// The owner's address if the owner is a class, as in class methods.
 @inlinable
 @inline(never)
 func metatype<Owner>(_ owner: Owner) -> UnsafeRawPointer? {
   (owner as? AnyClass).map { address($0) }
 }
 
-/// Whether this class is a subclass of that one, however far down.
+/// Whether `type` is a direct or indirect subclass of `ancestor`.
 @usableFromInline
 func inherits(_ type: UnsafeRawPointer?, from ancestor: UnsafeRawPointer) -> Bool {
   var current: AnyClass? = type.flatMap { _getSuperclass(unsafeBitCast($0, to: AnyClass.self)) }
@@ -53,7 +54,7 @@ func inherits(_ type: UnsafeRawPointer?, from ancestor: UnsafeRawPointer) -> Boo
   return false
 }
 
-/// A type's address, which is the type's alone.
+/// A type's address, which is unique to the type.
 @inlinable
 @inline(__always)
 func address(_ type: Any.Type) -> UnsafeRawPointer {

@@ -1,8 +1,9 @@
-// Hook: advice that is attached to a join point, as whoever attached it holds it.
+// Hook: advice that is attached to a join point.
 
 import Weir
 
-/// Advice attached to a join point. Detached with ``detach()``, or when the last reference to it goes.
+/// Advice that is attached to a join point. The hook is detached by ``detach()``, or when the last reference to the
+/// hook is released.
 ///
 /// ```swift
 /// final class LikesCounter {
@@ -10,13 +11,13 @@ import Weir
 ///
 ///   init(_ counter: Counter) {
 ///     hook = ItemPage.JoinPoints.like.before(.everything) { _, _ in counter.increment() }
-///   }  // with the counter goes the hook
+///   }  // the end of the counter detaches the hook
 /// }
 /// ```
 ///
-/// **Threads.** Every call may be made from any thread.
+/// **Threads.** Every method may be called from any thread.
 public final class Hook: Sendable {
-  /// Without its advice once it is detached.
+  /// The attached hook, which has no advice once the hook is detached.
   private let attached: AttachedHook
   /// The address of the join point's word, which lives as long as the descriptor.
   private let word: UInt
@@ -28,35 +29,37 @@ public final class Hook: Sendable {
   }
 
   deinit {
-    // Nobody knows where the last reference goes: to wait here would be to wait under whatever lock is held there.
+    // The last reference may be released under any lock, so this must not wait.
     HookRegistry.detach(attached, at: word, waits: false)
   }
 
-  /// Whether it listens. In a child of a fork what the parent attached still does, on the one thread that is there, and
-  /// can be detached; what is attached there never listens.
+  /// Whether the hook listens. In a forked child, the hooks that the parent attached still listen, on the child's one
+  /// thread, and can be detached. Hooks that the child attaches never listen.
   public var isAttached: Bool { !attached.isDetached }
 
-  /// Ends it. When this returns the advice runs nowhere, never runs again, and what it held is released.
+  /// Detaches the hook. When this method returns, the advice runs nowhere and will never run again, and the objects
+  /// that the advice held are released.
   ///
-  /// Waits for the threads that run advice at this moment, of whatever hook, which is not long, as advice must not
-  /// block: do not call it while holding a lock that any advice takes.
+  /// The method waits for all threads that are running advice, of any hook. The wait is short, because advice must not
+  /// block. Don't call this method while holding a lock that any advice takes.
   ///
-  /// Called by advice it does not wait: the hook fires no more for calls that begin from then on, but another thread
-  /// may be in its advice just then, and what it held is released when the last of those that fire now has ended. A
-  /// second call does nothing but wait until the advice runs nowhere.
+  /// If advice calls this method, the method does not wait. Calls that begin afterwards don't fire the hook, but
+  /// another thread may still be running its advice. The objects that the advice held are released when the last call
+  /// that is firing now has ended. A second call of this method only waits until the advice runs nowhere.
   ///
-  /// To let the last reference go never waits, so that it may be done anywhere, under any lock: otherwise it is as if
-  /// called by advice.
+  /// Releasing the last reference to the hook never waits, so the reference may be released anywhere and under any
+  /// lock. The hook is then detached as if advice had called this method.
   public func detach() {
     HookRegistry.detach(attached, at: word, waits: true)
     HookRegistry.letGo(self)
   }
 
-  /// Lets it listen for the life of the process, or until ``detach()``, also when nobody holds it.
+  /// Keeps the hook attached for the life of the process or until ``detach()``, even if the program holds no reference
+  /// to the hook.
   @discardableResult
   public func keep() -> Hook {
     if isAttached { HookRegistry.keep(self) }
-    // Another thread may have detached it meanwhile, and would not have found it among those that are kept.
+    // Another thread may have detached the hook meanwhile, without finding the hook among the kept hooks.
     if !isAttached { HookRegistry.letGo(self) }
     return self
   }

@@ -3,7 +3,7 @@
 import Weir
 
 extension Hook {
-  /// How a call ended: what it returned or threw, and how long it took.
+  /// How a call ended: what the call returned or threw, and how long the call took.
   ///
   /// ```swift
   /// ItemPage.JoinPoints.like.after(.everything, timed: true) { page, call, outcome in
@@ -12,12 +12,12 @@ extension Hook {
   /// }
   /// ```
   ///
-  /// **Threads.** A value that advice may keep and hand on as far as what was returned may be.
+  /// **Threads.** Advice may keep an outcome. An outcome is `Sendable` if `Returned` is.
   public struct Outcome<Returned> {
-    /// Nil if what was returned could not be kept.
+    /// `nil` if the returned value could not be kept.
     @usableFromInline let result: Result<Returned, any Error>?
 
-    /// How long the call took; ``unmeasured`` if the hook did not ask.
+    /// How long the call took; ``unmeasured`` if the hook is not timed.
     @usableFromInline var nanoseconds: UInt64
 
     @inlinable
@@ -32,24 +32,24 @@ extension Hook {
       nanoseconds = Self.unmeasured
     }
 
-    /// What the call returned; nil if it threw. Nil also for a result of another type than the join point names, which
-    /// can't be handed on.
+    /// What the call returned; `nil` if the call threw. Also `nil` if the result is not of the join point's type,
+    /// because such a result can't be passed on.
     @inlinable
     public var returned: Returned? {
       if case .success(let value) = result { value } else { nil }
     }
 
-    /// What the call threw; nil if it returned.
+    /// What the call threw; `nil` if the call returned.
     @inlinable
     public var threw: (any Error)? {
       if case .failure(let error) = result { error } else { nil }
     }
 
-    /// Whether the call threw a `CancellationError`, as work does whose task is cancelled.
+    /// Whether the call threw a `CancellationError`, as work in a cancelled task does.
     public var isCancelled: Bool { threw is CancellationError }
 
-    /// How long the call took by the monotonic clock, with the advice that ran before it and in its midst; nil unless
-    /// the hook was attached with `timed`.
+    /// How long the call took by the monotonic clock, including advice that ran before and during the call; `nil`
+    /// unless the hook was attached with `timed`.
     @inlinable
     public var elapsed: Duration? {
       nanoseconds == Self.unmeasured ? nil : .nanoseconds(Int64(bitPattern: nanoseconds))

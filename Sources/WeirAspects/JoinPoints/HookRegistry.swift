@@ -1,43 +1,43 @@
-// HookRegistry: which hooks are attached to which join point, and when what was detached may be released.
+// HookRegistry: the hooks of each join point, and when a detached hook may be released.
 
 import CFiring
 import Synchronization
 import Weir
 
-/// The join points of the process that are known, and their hooks.
+/// The known join points of the process, and their hooks.
 ///
-/// Attaching and detaching make a new table, store it at the join point, and hand the old one over to be released once
-/// no thread can be reading it: see weir_firing.h.
+/// Attaching and detaching make a new table and store the table's address in the join point. The old table is released
+/// when no thread can be reading the old table any more: see weir_firing.h.
 @usableFromInline
 enum HookRegistry {
-  /// A join point that was attached to, or listed.
+  /// A join point to which a hook was attached, or that was listed.
   struct Point: Sendable {
     var listed: JoinPointListing.Entry
     var hooks: [AttachedHook] = []
-    /// The address of the table in force, as in the join point's word.
+    /// The address of the current table, as in the join point's word.
     var table: UInt = 0
     let overrides = Overrides()
   }
 
-  /// What no call can come to any more, but may still be reading.
+  /// An object that new calls can't reach, but that running calls may still be reading.
   private struct Retired: Sendable {
     enum What: @unchecked Sendable {
-      /// A table that is not in force any more. To be released.
+      /// A table that was replaced, to be released.
       case table(Unmanaged<AnyObject>)
-      /// A hook that was detached by advice. Its advice is to be let go.
+      /// A hook that was detached without waiting, whose advice is to be released.
       case hook(AttachedHook)
     }
     let what: What
-    /// No thread reads it once all have passed this.
+    /// The epoch after which no thread reads the object.
     let epoch: UInt64
   }
 
   private struct State: Sendable {
-    /// By the address of their word.
+    /// The join points, by the address of their word.
     var points: [UInt: Point] = [:]
     var serial: UInt64 = 0
     var retired: [Retired] = []
-    /// For the life of the process.
+    /// The hooks that are kept for the life of the process.
     var kept: [Hook] = []
     var isSearched = false
   }
@@ -47,14 +47,14 @@ enum HookRegistry {
 
   // MARK: Attaching
 
-  /// Puts a hook into force. In a child of a fork it is marked as detached instead.
+  /// Attaches a hook. In a forked child, the hook is marked as detached instead.
   static func attach(_ hook: AttachedHook, at word: UnsafeRawPointer, _ listed: JoinPointListing.Entry) {
     weir_firing_prepare()
     let isAttached = state.withLock { state in
       state.serial += 1
       hook.serial = state.serial
       var point = state.points[UInt(bitPattern: word)] ?? Point(listed: listed)
-      // One without hooks may have ended, and its place be another one's.
+      // A join point without hooks may have ended, and another join point may have its address.
       if point.hooks.isEmpty && point.listed != listed { point = Point(listed: listed) }
       point.hooks.append(hook)
       publish(point, at: word, &state)
@@ -64,14 +64,14 @@ enum HookRegistry {
     if weir_firing_postpone() == 0 { releaseRetired() }
   }
 
-  /// Takes a hook out of force. If it waits, then when it returns the hook's advice runs nowhere, and never will again,
-  /// and what it held is released; else, and on a thread that is firing itself, other threads may be about to end
-  /// running it.
+  /// Detaches a hook. If the call waits, then on return the hook's advice runs nowhere and will never run again, and
+  /// the objects that the advice held are released. Without waiting, and on a thread that is firing itself, other
+  /// threads may still be running the advice.
   static func detach(_ hook: AttachedHook, at word: UInt, waits: Bool) {
     let isFirst = hook.markDetached()
     if isFirst {
       _ = state.withLock { state in
-        // Gone with its descriptor, at whose address there may be another one by now.
+        // The hook may have gone with its descriptor, whose address another descriptor may have by now.
         guard var point = state.points[word], let index = point.hooks.firstIndex(where: { $0 === hook }),
           let word = UnsafeRawPointer(bitPattern: word)
         else { return }
@@ -82,13 +82,14 @@ enum HookRegistry {
     letGo(isFirst ? [hook] : [], waits: waits)
   }
 
-  /// A descriptor ends: its hooks go with it. It is known by its table, for as it ends it may lie elsewhere.
+  /// Detaches the hooks of a descriptor that ends. The descriptor is identified by its table, because the descriptor
+  /// may have been moved.
   @usableFromInline
   static func forget(_ table: UInt, at word: UnsafeRawPointer) {
     let hooks = state.withLock { state in
       let found = state.points.first { table == 0 ? $0.key == UInt(bitPattern: word) : $0.value.table == table }
       guard let (address, point) = found, point.table == table else { return [AttachedHook]() }
-      // From here on nobody writes to its word, which is not there any more.
+      // From here on nobody writes to the descriptor's word, which no longer exists.
       state.points[address] = nil
       retire(point.table, &state)
       return point.hooks
@@ -97,9 +98,9 @@ enum HookRegistry {
     letGo(hooks.filter { $0.markDetached() }, waits: true)
   }
 
-  /// Lets go of the advice of hooks that this thread took out of force: now, or when all that fires now has ended.
+  /// Releases the advice of hooks that this thread detached: now, or when all current firings have ended.
   private static func letGo(_ hooks: [AttachedHook], waits: Bool) {
-    // Inside of a firing, to wait for the others would be to wait for each other, where two do this.
+    // Inside of a firing, two threads that wait for all firings would wait for each other.
     let isFiring = weir_firing_postpone() != 0
     if waits && !isFiring {
       weir_firing_wait(weir_firing_retire())
@@ -107,7 +108,7 @@ enum HookRegistry {
       return releaseRetired()
     }
     guard !hooks.isEmpty else { return }
-    // In a child of a fork nothing is noted: the table there has the hook for ever, and the hook what it holds.
+    // In a forked child nothing is noted: the table retains the hook for ever, and the hook retains its advice.
     _ = state.withLock { state in
       for hook in hooks { state.retired.append(Retired(what: .hook(hook), epoch: weir_firing_retire())) }
     }
@@ -124,7 +125,7 @@ enum HookRegistry {
     retire(old, &state)
   }
 
-  /// After the new table was stored.
+  /// Retires a table. Call this after the new table was stored.
   private static func retire(_ table: UInt, _ state: inout State) {
     guard let table = UnsafeRawPointer(bitPattern: table) else { return }
     state.retired.append(Retired(what: .table(.fromOpaque(table)), epoch: weir_firing_retire()))
@@ -132,8 +133,8 @@ enum HookRegistry {
 
   // MARK: Releasing
 
-  /// Releases what no thread can be reading any more, outside of the lock: what advice holds ends with it, and may
-  /// attach and detach.
+  /// Releases the tables and the advice that no thread can be reading any more. Releases outside of the lock, because
+  /// the deinitialisers of objects that advice holds may attach and detach hooks.
   private static func releaseRetired(ask: Bool = false) {
     let reached = weir_firing_reach(ask ? 1 : 0)
     let passed = state.withLock { state in
@@ -149,8 +150,8 @@ enum HookRegistry {
     }
   }
 
-  /// Called at the end of a firing in which something was detached, or by the end of which something waits. Threads
-  /// that fire still are asked to do the same.
+  /// Called at the end of a firing in which a hook was detached, or for whose end a release waits. Asks the threads
+  /// that are still firing to do the same.
   @usableFromInline
   @inline(never)
   static func releaseDetached() {
@@ -172,25 +173,25 @@ enum HookRegistry {
     withExtendedLifetime(found) {}
   }
 
-  /// A call whose hooks could not fire, because there was no memory for the thread's record.
+  /// Counts a call that could not fire its hooks, because there was no memory for the thread's record.
   static func noteMissed() {
     missed.wrappingAdd(1, ordering: .relaxed)
   }
 
   static var missedCount: UInt64 { missed.load(ordering: .relaxed) }
 
-  /// A join point that is declared, whether anybody listens or not.
+  /// Notes a declared join point, with or without hooks.
   static func declare(_ listed: JoinPointListing.Entry, at word: UnsafeRawPointer) {
     _ = state.withLock { state in
       if state.points[UInt(bitPattern: word)] == nil { state.points[UInt(bitPattern: word)] = Point(listed: listed) }
     }
   }
 
-  /// All that is known, those that are declared in the executable among it.
+  /// All known join points, including those that the executable declares.
   static func points() -> [Point] {
     if state.withLock({ $0.isSearched }) == false {
       for index in 0..<weir_join_point_count() { weir_join_point_at(index)?(nil) }
-      // Only now: two that look at once both search, and neither sees the half of it.
+      // Set after the search: if two threads list at once, both search, and neither gets an incomplete list.
       _ = state.withLock { $0.isSearched = true }
     }
     return state.withLock { Array($0.points.values) } ?? []

@@ -1,16 +1,16 @@
-// HookTable: the hooks of a join point as calls read them. Never changes: another takes its place.
+// HookTable: the hooks of a join point as calls read them. A table never changes; a new table replaces it.
 
 public import CFiring
 public import Synchronization
 import Weir
 
-/// What a hook has without its types: all that attaching, detaching and listing need.
+/// The part of a hook that does not depend on the join point's types: all that attaching, detaching and listing need.
 ///
-/// Sendable though its members are not checked: but for the flag, all of it is written before anybody else has it, the
-/// serial number under the registry's lock before the hook is in any table.
+/// Sendable without the compiler's checks: except for the flag, all members are written before another thread can see
+/// the hook. The serial number is written under the registry's lock, before the hook is in any table.
 @usableFromInline
 class AttachedHook: @unchecked Sendable {
-  /// Whom it listens to.
+  /// The objects whose calls the hook hears.
   @usableFromInline
   enum Whom {
     case everything
@@ -21,13 +21,13 @@ class AttachedHook: @unchecked Sendable {
 
   @usableFromInline let whom: Whom
   @usableFromInline let isAfter: Bool
-  /// Its advice wants to know how long a call took.
+  /// Whether the hook measures how long a call takes.
   @usableFromInline let isTimed: Bool
-  /// Hooks are numbered as they are attached. Not for calls to read: the table has it, too.
+  /// The hook's number in the order of attaching. Calls read the copy in the table instead.
   var serial: UInt64 = 0
-  /// When, to whom and where it was attached, for the listing.
+  /// The hook's time, target and place, for the listing.
   let description: String
-  /// It hears of calls that are made inside of this alone; nil: of all.
+  /// The scope to which the hook is bound; `nil` if the hook hears the calls of all tasks.
   private let scope: HookScope?
   @usableFromInline let isTaskLocal: Bool
 
@@ -42,7 +42,7 @@ class AttachedHook: @unchecked Sendable {
     isTaskLocal = scope != nil
   }
 
-  /// Whether this call is made inside of what a task-local hook is bound to.
+  /// Whether this call is made inside of the scope to which the hook is bound.
   @usableFromInline
   @inline(never)
   final func isInScope() -> Bool { scope?.isHere ?? true }
@@ -52,22 +52,22 @@ class AttachedHook: @unchecked Sendable {
     @inline(__always) get { isDetachedFlag.load(ordering: .acquiring) }
   }
 
-  /// True the first time.
+  /// Marks the hook as detached. Returns `true` for the first call only.
   final func markDetached() -> Bool {
     !isDetachedFlag.exchange(true, ordering: .sequentiallyConsistent)
   }
 
-  /// A table of these hooks, all of which are of one join point.
+  /// Makes a table of these hooks. All hooks must belong to one join point.
   func makeTable(_ hooks: [AttachedHook], _ overrides: Overrides) -> UnsafeRawPointer {
     preconditionFailure("a hook knows the types of its join point")
   }
 
-  /// Releases the advice. To be called once: by who detached it, when no thread can come to it any more.
+  /// Releases the advice. Called once, by the thread that detached the hook, when no thread can reach the advice.
   func dropAdvice() {
     preconditionFailure("a hook knows the types of its join point")
   }
 
-  /// Runs advice, unless it runs on this thread already, or was detached.
+  /// Runs the hook's advice, unless the advice is already running on this thread or the hook is detached.
   @inlinable
   @inline(__always)
   final func run(in firing: UnsafeMutablePointer<weir_firing>, _ advice: () -> Void) {
@@ -87,18 +87,19 @@ class AttachedHook: @unchecked Sendable {
   }
 }
 
-/// What a hook does, and holds.
+/// A hook's functions, and the objects that the functions hold.
 @usableFromInline
 final class Advice<Owner, Parameters, Returned>: Sendable {
   @usableFromInline typealias Before = @Sendable (Owner, Parameters) -> Void
   @usableFromInline typealias After = @Sendable (Owner, Parameters, Hook.Outcome<Returned>) -> Void
 
-  /// One of the two does nothing.
+  /// One of the two functions does nothing.
   @usableFromInline let before: Before
   @usableFromInline let after: After
 
-  /// The object that it listens to. Unowned: its memory can't become another object's as long as this is here, so the
-  /// address that the hook has is enough to know it by, and it may end before. Sendable because nobody reads it.
+  /// The object of the hook's target. Unowned, so the object may be deinitialised, but its memory stays allocated. No
+  /// other object can get the same address, and the address identifies the object. Sendable because nobody reads the
+  /// property.
   private nonisolated(unsafe) unowned let subject: AnyObject?
 
   init(_ subject: AnyObject?, before: Before?, after: After?) {
@@ -108,15 +109,15 @@ final class Advice<Owner, Parameters, Returned>: Sendable {
   }
 }
 
-/// A hook with its advice.
+/// A hook with its advice, for a join point's types.
 @usableFromInline
 final class TypedHook<Owner, Parameters, Returned>: AttachedHook, @unchecked Sendable {
   @usableFromInline typealias Act = Advice<Owner, Parameters, Returned>
   @usableFromInline typealias Before = Act.Before
   @usableFromInline typealias After = Act.After
 
-  /// Retained until ``dropAdvice()``: not by a table, which others may release, nor by whoever looks at the hook just
-  /// then. To be read only where ``isDetached`` was found to be false, in the same firing.
+  /// The advice, retained until ``dropAdvice()``. Neither tables nor running calls retain the advice. Read the advice
+  /// only after ``isDetached`` was found to be `false` in the same firing.
   @usableFromInline let advice: Unmanaged<Act>
   private let isDropped = Atomic<Bool>(false)
 
@@ -167,9 +168,9 @@ final class HookTable<Owner, Parameters, Returned>: Sendable {
   }
 
   @usableFromInline let count: Int
-  /// Sendable because it is written before anybody else has it.
+  /// Sendable because the memory is written before another thread can see the table.
   @usableFromInline nonisolated(unsafe) let hooks: UnsafeMutablePointer<Element>
-  /// The serial number of the newest of them.
+  /// The serial number of the newest hook.
   @usableFromInline let newest: UInt64
   @usableFromInline let overrides: Overrides
 

@@ -1,9 +1,9 @@
-// Hook.Target: whose calls a hook hears.
+// Hook.Target: the objects whose calls a hook hears.
 
 import Weir
 
 extension Hook {
-  /// Whose calls a hook hears: everybody's, those on objects of one class, those on one object.
+  /// The objects whose calls a hook hears: all objects, the objects of a class, or a single object.
   ///
   /// ```swift
   /// ItemPage.JoinPoints.like.before(.everything) { page, call in … }
@@ -12,13 +12,13 @@ extension Hook {
   /// ItemPage.JoinPoints.like.before(.instance(page)) { page, call in … }
   /// ```
   ///
-  /// `Owner` is the join point's; `Subject` is what advice gets: the owner, or the class that was named. A class that
-  /// is neither the owner nor a subclass of the owner traps.
+  /// `Owner` is the join point's owner. `Subject` is the type that advice receives: the owner, or the named class. A
+  /// class that is neither the owner nor a subclass of the owner traps.
   public struct Target<Owner, Subject> {
     let whom: AttachedHook.Whom
-    /// The one object; nil for any other target.
+    /// The object of ``instance(_:)``; `nil` for any other target.
     let object: AnyObject?
-    /// As the listing has it.
+    /// The description for the listing.
     let words: String
 
     init(_ whom: AttachedHook.Whom, _ words: String, of object: AnyObject? = nil) {
@@ -30,7 +30,7 @@ extension Hook {
 }
 
 extension Hook.Target where Subject == Owner {
-  /// Every call that the process makes, in whatever task; inside of ``withTaskLocalHooks(_:)`` the calls of that task.
+  /// Every call that the process makes, in any task. Inside of ``withTaskLocalHooks(_:)``, the calls of that task.
   public static var everything: Self { Self(.everything, "every call") }
 }
 
@@ -47,8 +47,8 @@ extension Hook.Target where Owner: AnyObject, Subject: AnyObject {
     return Self(.kind(address(type)), "\(type) and its subclasses")
   }
 
-  /// Calls on this object. A hook does not keep the object alive. A hook keeps the object's memory, so that no other
-  /// object is taken for it.
+  /// Calls on this object. A hook does not keep the object alive. A hook keeps the object's memory allocated, so that
+  /// no other object is mistaken for this object.
   public static func instance(_ object: Subject) -> Self {
     check(type(of: object), isOf: Owner.self)
     return Self(
@@ -74,7 +74,7 @@ extension Hook.Target {
 
 // MARK: Advice
 
-/// Advice as a generic type holds it: whatever the subject is, the advice gets the subject's address.
+/// Advice in a generic structure. For every type of subject, the advice then receives the subject's address.
 private struct Before<Subject, Parameters> {
   let advice: @Sendable (Subject, Parameters) -> Void
 }
@@ -84,9 +84,9 @@ private struct After<Subject, Parameters, Returned> {
 }
 
 extension Hook.Target {
-  /// Advice for the subject as advice for the owner, which calls cost nothing more for: the advice itself, and not a
-  /// closure around it. A subject is its owner, or a class that the target has checked: both are held as one reference,
-  /// and a hook only calls advice with owners that it matched, which are of the subject's class.
+  /// Returns the subject's advice as advice for the owner, without a closure around the advice, which would cost time
+  /// in each call. The subject is the owner, or a class that the target has checked. Both are represented by one
+  /// reference, and a hook calls the advice only with owners of the subject's class.
   func ownerAdvice<Parameters>(
     _ advice: @escaping @Sendable (Subject, Parameters) -> Void
   ) -> @Sendable (Owner, Parameters) -> Void {
@@ -100,7 +100,7 @@ extension Hook.Target {
   }
 }
 
-/// Advice is called with the object as one of `type`, unchecked.
+/// Traps unless `type` is `owner` or a subclass of `owner`. Advice later receives the object as `type`, unchecked.
 func check<Owner>(_ type: Any.Type, isOf owner: Owner.Type) {
   precondition(type is Owner.Type, "the join point is of \(owner): \(type) is neither that nor a subclass of it")
 }

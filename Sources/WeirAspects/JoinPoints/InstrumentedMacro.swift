@@ -1,11 +1,11 @@
 // The declarations of the macros for join points: @Instrumented for a type, @JoinPoint for a method,
 // @FunctionJoinPoint for a function at file scope.
 //
-// Only with the trait Macros, as EventMacro.swift. @JoinPoint needs names of any kind, since methods are told apart by
-// their labels, and the compiler refuses such a macro at file scope: so functions there have one of their own.
+// Available with the trait Macros only, like EventMacro.swift. @JoinPoint needs arbitrary names, because labels
+// distinguish methods. The compiler refuses a macro with arbitrary names at file scope, so functions have their own.
 
 #if Macros
-  /// Makes the methods of a type join points, to which hooks can be attached, without a word in the methods.
+  /// Makes the methods of a type join points, to which hooks can be attached. The methods' own code does not change.
   ///
   /// ```swift
   /// import Weir
@@ -23,38 +23,41 @@
   /// }
   /// ```
   ///
-  /// Each method of the type's body gets ``JoinPoint(_:root:omit:)``, except private ones, operators and those without
-  /// a body; initialisers, accessors and subscripts are passed over. A private method is one as well if it has
-  /// `@JoinPoint` itself or is named in `only`. Methods in extensions are not seen from here: put `@JoinPoint` on them.
+  /// Each method in the type's body gets ``JoinPoint(_:root:omit:)``, except private methods, operators, and methods
+  /// without a body. Initialisers, accessors and subscripts are skipped. A private method becomes a join point if the
+  /// method has `@JoinPoint` itself, or if `only` names the method. The macro does not see methods in extensions: put
+  /// `@JoinPoint` on those methods.
   ///
-  /// **Names.** The type's nested enum `JoinPoints` has a property for each method, as visible as the method: its base
-  /// name, or, where several methods have that, the base name with the labels, `likeAt` for `like(_:at:)` beside
-  /// `like(_:)`. Where two are still the same the macro asks for a name: `@JoinPoint("likeAll")`. A descriptor's type
-  /// is
-  /// ``JoinPoint``, with the parameters as a tuple.
+  /// **Names.** The type's nested enum `JoinPoints` has a property for each method, with the method's visibility. The
+  /// property has the method's base name. If several methods share a base name, the labels are added: `likeAt` for
+  /// `like(_:at:)` beside `like(_:)`. If two names are still equal, the macro asks for a name: `@JoinPoint("likeAll")`.
+  /// A descriptor's type is ``JoinPoint``, with the parameters as a tuple.
   ///
-  /// **Classes.** An override belongs to the join point of the method that it overrides, so it has no name here: attach
-  /// to `Page.JoinPoints.like`, with ``Hook/Target`` for one class. Put `@Instrumented` on the subclasses, too: an
-  /// override that is not instrumented and does not call `super` is not heard of. A subclass whose methods are all
-  /// overrides has no `JoinPoints` of its own, and `Child.JoinPoints` is that of the class above. An override of a
-  /// method that is no join point in the class above needs `@JoinPoint(root: true)`, or `except`. A method that has the
-  /// base name and the labels of one above without overriding it needs a name: `@JoinPoint("likeText")`.
+  /// **Classes.** An override belongs to the join point of the overridden method, and has no name in `JoinPoints`:
+  /// attach to `Page.JoinPoints.like`, with a ``Hook/Target`` for one class. Put `@Instrumented` on the subclasses too:
+  /// hooks don't hear an override that is not instrumented and does not call `super`. A subclass whose methods are all
+  /// overrides has no `JoinPoints` of its own, and `Child.JoinPoints` is the superclass's enum. An override of a method
+  /// that is no join point in the superclass needs `@JoinPoint(root: true)`, or `except`. A method that has the base
+  /// name and the labels of a superclass's method without overriding that method needs a name:
+  /// `@JoinPoint("likeText")`.
   ///
-  /// **Cost.** A call to which nothing is attached: a load and a branch, about a nanosecond. Each method's body is
-  /// compiled with four lines more, and the type has two properties for it.
+  /// **Cost.** A call with no hook attached costs a load and a branch, about a nanosecond. For each method, the
+  /// compiler compiles four more lines, and the type has two more properties.
   ///
-  /// Refused with a message that says what to do: generic types, protocols and extensions, names that no method has,
-  /// and what ``JoinPoint(_:root:omit:)`` refuses.
+  /// The macro refuses generic types, protocols and extensions, names that no method has, and everything that
+  /// ``JoinPoint(_:root:omit:)`` refuses. The message says what to do.
   ///
   /// - Parameters:
-  ///   - only: The methods to instrument, by base name, `"like"`, or in full, `"open(url:)"`. All others are left alone.
-  ///   - except: Methods to leave alone, named in the same way.
+  ///   - only: The methods to instrument, by base name, `"like"`, or in full, `"open(url:)"`. All other methods stay
+  ///     as they are.
+  ///   - except: The methods not to instrument, named in the same way.
   @attached(memberAttribute)
   @attached(member, names: named(JoinPoints))
   public macro Instrumented(only: [String] = [], except: [String] = []) =
     #externalMacro(module: "WeirMacrosPlugin", type: "InstrumentedMacro")
 
-  /// Makes a method a join point: a static property beside it, and a body that tells it of its calls.
+  /// Makes a method a join point: adds a static property, the descriptor, and a body that tells the descriptor of each
+  /// call.
   ///
   /// ```swift
   /// class ItemPage {
@@ -65,45 +68,45 @@
   /// let hook = ItemPage.likeJoinPoint.before(.everything) { page, call in print(call.item, call.place) }
   /// ```
   ///
-  /// In a type with ``Instrumented(only:except:)`` the descriptor is `ItemPage.JoinPoints.like`; in any other, and in
-  /// an extension, `ItemPage.likeJoinPoint`.
+  /// In a type with ``Instrumented(only:except:)`` the descriptor is `ItemPage.JoinPoints.like`. In any other type, and
+  /// in an extension, the descriptor is `ItemPage.likeJoinPoint`.
   ///
-  /// **What reaches the advice.** `self` (of a static or class method its type), the parameters by the names that they
-  /// have in the body, as they are on entry, and the result. Of type `Any` is what only the function can name: what
-  /// mentions a generic parameter, and what is `some P`. `Self` arrives as the type that has the method, a variadic
-  /// parameter as an array. Left out are parameters that can't outlive the call or can't be copied: functions that do
-  /// not escape, autoclosures, those that are `borrowing`, `consuming`, `sending` or `isolated`, spans, parameter
-  /// packs, and those without a name. A result that is `sending` or can't be copied arrives as `Void`. A macro does not
-  /// see what is behind a name: leave out by hand, with `omit`, a function that is hidden in a typealias, and a type
-  /// that can't be copied.
+  /// **What advice receives.** Advice receives `self` (in a static or class method, the type), the parameters by the
+  /// names that the body uses, with their values on entry, and the result. A value whose type only the function can
+  /// name arrives as `Any`: a type that mentions a generic parameter, or `some P`. `Self` arrives as the type that has
+  /// the method. A variadic parameter arrives as an array. Parameters that can't outlive the call or can't be copied
+  /// are left out: non-escaping functions, autoclosures, parameters that are `borrowing`, `consuming`, `sending` or
+  /// `isolated`, spans, parameter packs, and parameters without a name. A result that is `sending` or can't be copied
+  /// arrives as `Void`. A macro does not see the type behind a name: use `omit` for a function type that a typealias
+  /// hides, and for a type that can't be copied.
   ///
-  /// **The body** stays as it is, except that each result is handed on as it is returned. Messages of the compiler
-  /// point at the source, as do stack traces. A `#line` in the body is the line that it stands in; but where it is the
-  /// default of a parameter, as in many loggers, a call in the body gives the line of the attribute. Around a body that
-  /// has a closure with a capture list, `[weak self]`, goes a local function, for the compiler refuses such a closure
-  /// otherwise. A body that a result builder reads can't have a join point: an attribute whose name ends in `Builder`
-  /// is refused.
+  /// **The body** stays as it is, except that each result is passed on as it is returned. Compiler messages and stack
+  /// traces point at the source. A `#line` in the body is the line on which `#line` stands. But if `#line` is the
+  /// default value of a parameter, as in many loggers, a call in the body gets the line of the attribute. A body that
+  /// contains a closure with a capture list, such as `[weak self]`, is wrapped in a local function, because the
+  /// compiler refuses the closure otherwise. A result builder's body can't have a join point: the macro refuses a
+  /// method with an attribute whose name ends in `Builder`.
   ///
-  /// **An override** has no descriptor: its calls belong to the join point of the method that it overrides, which the
-  /// compiler finds by the base name and the labels. If that has a name, or omits parameters, the override needs the
-  /// same.
+  /// **Overrides.** An override has no descriptor: its calls belong to the join point of the overridden method, which
+  /// the compiler finds by the base name and the labels. If that join point has a name, or omits parameters, the
+  /// override needs the same arguments.
   ///
-  /// **Cost.** As ``Instrumented(only:except:)``.
+  /// **Cost.** The cost is that of ``Instrumented(only:except:)``.
   ///
-  /// Refused with a message that says what to do: methods of generic types and of types that can't be copied, of
-  /// protocols, local functions, operators, `consuming` and `borrowing` methods, `@inlinable` ones, unavailable ones,
-  /// initialisers, accessors, subscripts, and a capture list where a method rethrows.
+  /// The macro refuses methods of generic types, of types that can't be copied, and of protocols; local functions,
+  /// operators, initialisers, accessors and subscripts; `consuming`, `borrowing`, `@inlinable` and unavailable methods;
+  /// and a capture list in a method that rethrows. The message says what to do.
   ///
   /// - Parameters:
-  ///   - name: The join point's name, `JoinPoints.name` or `nameJoinPoint`. The method's base name unless given.
-  ///   - root: An override that is a join point of its own, because the class above is not instrumented.
-  ///   - omit: Parameters to leave out, by the names that the body uses.
+  ///   - name: The join point's name, for `JoinPoints.name` or `nameJoinPoint`. By default the method's base name.
+  ///   - root: Whether an override is a join point of its own, because the superclass is not instrumented.
+  ///   - omit: The parameters to leave out, by the names that the body uses.
   @attached(body)
   @attached(peer, names: arbitrary)
   public macro JoinPoint(_ name: String? = nil, root: Bool = false, omit: [String] = []) =
     #externalMacro(module: "WeirMacrosPlugin", type: "JoinPointMacro")
 
-  /// Makes a function at file scope a join point, `chargeJoinPoint` of a function `charge`.
+  /// Makes a function at file scope a join point: `chargeJoinPoint` for a function `charge`.
   ///
   /// ```swift
   /// @FunctionJoinPoint
@@ -112,10 +115,11 @@
   /// let hook = chargeJoinPoint.after(.everything) { _, call, outcome in print(call.order, outcome) }
   /// ```
   ///
-  /// Otherwise as ``JoinPoint(_:root:omit:)``, with `Void` for the owner. Of functions with one base name in one module
-  /// only one can have it, for the descriptor's name follows from the base name alone.
+  /// Otherwise this macro works like ``JoinPoint(_:root:omit:)``, with `Void` as the owner. If a module has several
+  /// functions with the same base name, only one of the functions can have this macro, because the descriptor's name
+  /// follows from the base name alone.
   ///
-  /// - Parameter omit: Parameters to leave out, by the names that the body uses.
+  /// - Parameter omit: The parameters to leave out, by the names that the body uses.
   @attached(body)
   @attached(peer, names: suffixed(JoinPoint), suffixed(JoinPointRecord))
   public macro FunctionJoinPoint(omit: [String] = []) =

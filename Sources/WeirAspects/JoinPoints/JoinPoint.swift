@@ -3,7 +3,7 @@
 public import Synchronization
 import Weir
 
-/// A method or function whose calls others may listen to, while its own code says nothing of them.
+/// A method or function whose calls hooks may observe. The method's own code does not mention the hooks.
 ///
 /// ```swift
 /// @Instrumented
@@ -17,45 +17,46 @@ import Weir
 /// }
 /// ```
 ///
-/// The macros `@Instrumented` and `@JoinPoint` write descriptors and calls; by hand it is a static property and
-/// `withJoinPoint`:
+/// The macros `@Instrumented` and `@JoinPoint` write the descriptors and the calls. Without the macros, write a static
+/// property and call `withJoinPoint`:
 ///
 /// ```swift
 /// static let like = JoinPoint<ItemPage, (item: Item, ()), Bool>("ItemPage.like(_:)")
 /// ```
 ///
-/// - `Owner` is the type of `self`; the metatype in a static method, `Void` in a free function.
-/// - `Parameters` is a tuple with the parameters' names as labels. Swift has no tuple of one, so a single parameter has
-///   an empty tuple beside it.
+/// - `Owner` is the type of `self`; in a static method the metatype, in a free function `Void`.
+/// - `Parameters` is a tuple with the parameters' names as labels. Swift has no one-element tuple, so a single
+///   parameter has an empty tuple beside it.
 /// - `Returned` is the type of the result.
 ///
-/// **One join point a method.** An override belongs to the join point of the method that it overrides, and a call of it
-/// that goes on to `super`, once or more often, is one call. To hear one class alone, attach to
-/// ``Hook/Target``. A recursive call through `self` is a new call. What came through `super`
-/// is recognised in one of two ways:
+/// **Overrides.** An override belongs to the join point of the overridden method. A call of the override that calls
+/// `super`, once or more often, counts as one call. To observe one class only, attach to a ``Hook/Target``. A recursive
+/// call through `self` is a new call. A call through `super` is recognised in one of two ways:
 ///
-/// - Of a synchronous method by the thread, which notes the overrides in progress. So `super` called where the override
-///   is not running, from another method or on another thread, is a call of its own. An override that began before
-///   anybody listened is not noted: a hook attached in its midst hears of what it then calls through `super`.
-/// - Of an asynchronous one by the class, as tasks change threads: if the object's class has an instrumented override
-///   that ran while somebody listened, then what runs above it came through `super`, from wherever it was called.
+/// - For a synchronous method, the thread notes which overrides are in progress. A call of `super` outside of a running
+///   override, from another method or on another thread, therefore counts as a call. The thread does not note an
+///   override that began before any hook was attached: a hook that is attached while the override runs hears the
+///   override's calls of `super`.
+/// - For an asynchronous method, the object's class decides, because tasks change threads. If the class has an
+///   instrumented override that ran while a hook was attached, every call of a superclass's implementation counts as a
+///   call through `super`.
 ///
-/// **Cost.** With nothing attached, a call pays for one load and one branch, and for a test of what was loaded when it
-/// ends. Keep descriptors in static properties or globals: the compiler lays those out beforehand, and a call then
-/// reads one word at a known address. A property of an object will do, too: a descriptor that ends while hooks are
-/// attached lets them go. It must not be moved (consumed, or returned) once something was attached to it: hooks know it
-/// by where it lies.
+/// **Cost.** With no hook attached, a call costs one load and one branch, and one more branch when the call ends. Keep
+/// descriptors in static properties or globals: the compiler lays these out at compile time, and a call then reads one
+/// word at a known address. A descriptor may also be a property of an object: a descriptor that is deinitialised
+/// detaches its hooks. A descriptor must not be moved (consumed or returned) after a hook was attached, because hooks
+/// identify the descriptor by its address.
 public struct JoinPoint<Owner, Parameters, Returned>: ~Copyable, Sendable {
-  /// The address of the ``HookTable`` in force; 0: nobody listens.
+  /// The address of the current ``HookTable``; 0 if no hook is attached.
   @usableFromInline let table = Atomic<UInt>(0)
 
-  /// As it is listed: `ItemPage.like(_:)`.
+  /// The name in the listing: `ItemPage.like(_:)`.
   @usableFromInline let name: StaticString
   @usableFromInline let file: StaticString
   @usableFromInline let line: UInt32
 
-  /// A descriptor, to be kept in a static property or a global. The name is for ``JoinPointListing``:
-  /// `ItemPage.like(_:)`.
+  /// Creates a descriptor. Keep the descriptor in a static property or a global. The name, such as `ItemPage.like(_:)`,
+  /// appears in ``JoinPointListing``.
   @inlinable
   public init(_ name: StaticString, file: StaticString = #fileID, line: UInt32 = #line) {
     self.name = name
@@ -67,18 +68,19 @@ public struct JoinPoint<Owner, Parameters, Returned>: ~Copyable, Sendable {
     HookRegistry.forget(table.load(ordering: .relaxed), at: word)
   }
 
-  /// Whether hooks are attached, for any object.
+  /// Whether hooks are attached, for any target.
   var isObserved: Bool { table.load(ordering: .relaxed) != 0 }
 
-  /// The beginning of a call: see ``Call``.
+  /// Begins a call: see ``Call``.
   @inlinable
   @inline(__always)
   public func call() -> Call {
     Call(table: table.load(ordering: .relaxed), word: word)
   }
 
-  /// Where ``table`` lies: in a static property, a global or an object for as long as the descriptor is there. What has
-  /// an atomic in it is passed by its address, so that this is no copy's; but as it ends it may have been moved.
+  /// The address of ``table``, which is stable as long as the descriptor is in a static property, a global or an
+  /// object. A value that contains an atomic is passed by address, so this is not a copy's address. In `deinit` the
+  /// descriptor may have been moved.
   @inlinable
   var word: UnsafeRawPointer {
     @inline(__always) get { withUnsafePointer(to: table) { UnsafeRawPointer($0) } }

@@ -16,16 +16,17 @@ extension JoinPoint {
   /// }
   /// ```
   ///
-  /// A value of the calling function alone, to be ended once if it is observed. What is attached while a call is in
-  /// progress hears of the next one; what is detached meanwhile does not hear of this one's end.
+  /// A `Call` belongs to the calling function. An observed call must be ended exactly once. A hook that is attached
+  /// while a call is in progress first hears the next call. A hook that is detached during a call does not hear the end
+  /// of that call.
   ///
-  /// It has nothing that would have to be released, so that a call that nobody listens to keeps it in a register and
-  /// does no more than to test it; all that takes part in firing is out of line.
+  /// A `Call` holds nothing that must be released. An unobserved call therefore stays in a register and is only tested.
+  /// All code that fires hooks is out of line.
   public struct Call {
     @usableFromInline typealias State = CallState<Owner, Parameters, Returned>
 
-    /// Before ``begin(_:_:in:)`` the join point's table, after it the address of a ``CallState``; 0: nobody listens, or
-    /// nobody waits for the end.
+    /// Before ``begin(_:_:in:)``: the address of the join point's table, 0 if no hook is attached. After
+    /// ``begin(_:_:in:)``: the address of a ``CallState``, 0 if no hook waits for the end of the call.
     @usableFromInline var bits: UInt
 
     /// The address of the join point's word.
@@ -38,30 +39,30 @@ extension JoinPoint {
       self.word = word
     }
 
-    /// Before `begin`: hooks are attached. After it: somebody waits for the end of this very call.
+    /// Before `begin`: whether hooks are attached. After `begin`: whether a hook waits for the end of this call.
     @inlinable
     public var isObserved: Bool {
       @inline(__always) get { bits != 0 }
     }
 
-    // MARK: What the function says
+    // MARK: Called by the function
 
-    /// The function begins: `owner` is `self`, and `implementer` the type whose body this is. For what has no class:
-    /// structures, enums, metatypes, free functions.
+    /// The function begins. `owner` is `self`; `implementer` is the type that contains the running body. This overload
+    /// is for structures, enums, metatypes and free functions.
     @inlinable
     @inline(__always)
     public mutating func begin(_ owner: Owner, _ parameters: Parameters, in implementer: Any.Type) {
       bits = Self.fireBefore(word, owner, parameters, address(implementer))
     }
 
-    /// The same of an asynchronous function.
+    /// An asynchronous function begins. Otherwise like ``begin(_:_:in:)``.
     @inlinable
     @inline(__always)
     public mutating func beginAsync(_ owner: Owner, _ parameters: Parameters, in implementer: Any.Type) {
       bits = Self.fireBeforeAsync(word, owner, parameters, address(implementer))
     }
 
-    /// The function goes on to return this. Answers it.
+    /// The function is about to return `value`. Returns `value`.
     @inlinable
     @inline(__always)
     public func returned<Value>(_ value: Value) -> Value {
@@ -69,31 +70,31 @@ extension JoinPoint {
       return value
     }
 
-    /// For a function whose only expression never returns: there is nothing to keep.
+    /// For a function whose only expression never returns. There is no value to keep.
     @inlinable
     @inline(__always)
     public func returned<Value>(_ value: Never) -> Value {}
 
-    /// The function goes on to throw this.
+    /// The function is about to throw `error`.
     @inlinable
     @inline(__always)
     public func threw<Failure: Error>(_ error: Failure) {
-      // Generic, so that a typed error is put into a box only here.
+      // Generic, so that a typed error is boxed only here.
       if isObserved { Self.keep(bits, error: error) }
     }
 
-    /// Stands at the beginning of a `do` that catches what the function throws: with it the compiler does not warn of a
-    /// `catch` that is never reached. Never throws.
+    /// Never throws. The macros put this call at the beginning of a `do` that catches what the function throws, so that
+    /// the compiler does not warn of an unreachable `catch`.
     @inlinable
     @inline(__always)
     public func mayThrow() throws {}
 
-    /// The same for a function with a typed error.
+    /// Never throws. Like ``mayThrow()``, for a function with a typed error.
     @inlinable
     @inline(__always)
     public func mayThrow<Failure: Error>(_ type: Failure.Type) throws(Failure) {}
 
-    /// The function returns or throws now.
+    /// The function now returns or throws.
     @inlinable
     @inline(__always)
     public func end(_ owner: Owner) {
@@ -103,21 +104,21 @@ extension JoinPoint {
 }
 
 extension JoinPoint.Call where Owner: AnyObject {
-  /// ``begin(_:_:in:)`` of a class or an actor.
+  /// ``begin(_:_:in:)`` for a class or an actor.
   @inlinable
   @inline(__always)
   public mutating func begin(_ owner: Owner, _ parameters: Parameters, in implementer: Any.Type) {
     bits = Self.fireBefore(word, owner, parameters, address(implementer))
   }
 
-  /// ``beginAsync(_:_:in:)`` of a class or an actor.
+  /// ``beginAsync(_:_:in:)`` for a class or an actor.
   @inlinable
   @inline(__always)
   public mutating func beginAsync(_ owner: Owner, _ parameters: Parameters, in implementer: Any.Type) {
     bits = Self.fireBeforeAsync(word, owner, parameters, address(implementer))
   }
 
-  /// ``end(_:)`` of a class or an actor.
+  /// ``end(_:)`` for a class or an actor.
   @inlinable
   @inline(__always)
   public func end(_ owner: Owner) {
@@ -174,8 +175,8 @@ extension JoinPoint.Call {
 // MARK: Firing
 
 extension JoinPoint.Call {
-  /// Tells those who listen that a call begins. Answers the address of a state that ``fire(_:_:_:)`` takes at its end,
-  /// or 0 if there is nothing to be done then.
+  /// Fires the hooks that run before the call. Returns the address of the state that ``fire(_:_:_:)`` takes at the end
+  /// of the call, or 0 if there is nothing to do at the end.
   @inlinable
   @inline(__always)
   static func fire(
@@ -186,7 +187,7 @@ extension JoinPoint.Call {
     guard let table = tableNow(word) else { return 0 }
     return table._withUnsafeGuaranteedRef { table in
       var entrance = Entrance.call
-      // Nearly always nothing of the kind is in progress, and the class is that of the join point.
+      // Nearly always no override is in progress, and the implementer is the join point's class.
       if isAsync || site.implementer != address(Owner.self) || firing.pointee.override != nil {
         entrance = Self.entrance(word, owner, site, table, firing, isAsync: isAsync)
         if entrance == .throughSuper { return 0 }
@@ -220,7 +221,7 @@ extension JoinPoint.Call {
     }
   }
 
-  /// Tells those who wait for it that the call ends, and gives the state back.
+  /// Fires the hooks that run after the call, and frees the state.
   @inlinable
   @inline(__always)
   static func fire(_ bits: UInt, _ owner: Owner, _ site: CallSite) {
@@ -250,7 +251,7 @@ extension JoinPoint.Call {
     }
   }
 
-  /// What a function that did not say what it returned has returned: nothing, if that is its result.
+  /// The outcome of a function that reported no result: `()`, if `Returned` is `Void`.
   @inlinable
   @inline(never)
   static var outcomeOfNothing: Result<Returned, any Error>? {
@@ -264,7 +265,7 @@ extension JoinPoint.Call {
     if Value.self == Returned.self {
       state.pointee.keep(.success(unsafeBitCast(value, to: Returned.self)))
     } else if let value = value as? Returned {
-      // An override may return a subtype, and a generic result is kept as Any.
+      // An override may return a subtype. A generic result is kept as Any.
       state.pointee.keep(.success(value))
     }
   }
@@ -275,20 +276,21 @@ extension JoinPoint.Call {
     UnsafeMutablePointer<State>(bitPattern: bits)?.pointee.keep(.failure(error))
   }
 
-  /// The table in force; of use until the firing ends.
+  /// The current table, valid until the firing ends.
   @inlinable
   @inline(__always)
   static func tableNow(_ word: UnsafeRawPointer) -> Unmanaged<HookTable<Owner, Parameters, Returned>>? {
-    // In one order with all else where there is no membarrier (F1); it costs no more than acquiring.
+    // Sequentially consistent for systems without membarrier (F1). Costs no more than an acquiring load.
     let table = word.assumingMemoryBound(to: Atomic<UInt>.self).pointee.load(ordering: .sequentiallyConsistent)
     return UnsafeRawPointer(bitPattern: table).map { Unmanaged.fromOpaque($0) }
   }
 
-  /// How a call came about: by itself, as that of an override, or through `super`, when it is the override's call that
-  /// is told.
+  /// How the implementation was called: directly, as an override, or through `super`. For a call through `super` no
+  /// hooks fire, because the override's call fires the hooks.
   ///
-  /// Of synchronous functions the thread knows which overrides are in progress. Asynchronous ones change threads, so
-  /// there an implementation counts as called through `super` if the object's class has an instrumented override of it.
+  /// For synchronous functions, the thread knows which overrides are in progress. Asynchronous functions change
+  /// threads, so an asynchronous implementation counts as called through `super` if the object's class has an
+  /// instrumented override of the implementation.
   @inlinable
   @inline(never)
   static func entrance(
@@ -296,14 +298,14 @@ extension JoinPoint.Call {
     _ firing: UnsafeMutablePointer<weir_firing>, isAsync: Bool
   ) -> Entrance {
     guard let implementer = site.implementer else { return .call }
-    // Of a class method the owner is the class, and the implementer one of its instances' types.
+    // In a class method, the owner is the class, and the implementer is the type of the class's instances.
     let isOverride =
       implementer != address(Owner.self)
       && address(type(of: unsafeBitCast(implementer, to: Any.Type.self))) != address(Owner.self)
-    // Asynchronous ones are never noted on a thread.
+    // Asynchronous overrides are never noted on a thread.
     let own: Entrance = isOverride && !isAsync ? .override : .call
     guard let concrete = site.classOf(owner), concrete != implementer else {
-      // No class below has an override.
+      // No subclass has an override.
       if isAsync && isOverride { table.overrides.note(implementer) }
       return own
     }
@@ -315,8 +317,8 @@ extension JoinPoint.Call {
     return weir_override_encloses(firing, word, instance, implementer) != 0 ? .throughSuper : own
   }
 
-  /// Notes that an override is in progress on this thread, in memory that ``endOverride(_:)`` gives back. Nil, and
-  /// counted, if there is none.
+  /// Notes that an override is in progress on this thread, in memory that ``endOverride(_:)`` frees. Returns `nil`, and
+  /// counts a missed call, if there is no memory.
   @inlinable
   @inline(never)
   static func noteOverride(
@@ -357,28 +359,28 @@ extension JoinPoint.Call {
   }
 }
 
-/// How a call came about.
+/// How an implementation was called.
 @usableFromInline
 enum Entrance {
   case call, override, throughSuper
 }
 
-/// What is kept of a call until its end, in memory that threads have at hand.
+/// The state of a call until its end, in memory that each thread keeps ready.
 @usableFromInline
 struct CallState<Owner, Parameters, Returned> {
   @usableFromInline let word: UnsafeRawPointer
-  /// This thread has noted that an override is in progress.
+  /// The thread's note that an override is in progress; `nil` if there is none.
   @usableFromInline let override: UnsafeMutablePointer<weir_override>?
-  /// The newest hook when the call began: later ones do not hear of its end.
+  /// The serial number of the newest hook when the call began. Newer hooks don't hear the end of the call.
   @usableFromInline let newest: UInt64
-  /// When the call began, by CLOCK_MONOTONIC in nanoseconds; 0 if nobody asked.
+  /// When the call began, by CLOCK_MONOTONIC in nanoseconds; 0 if no hook is timed.
   @usableFromInline let start: UInt64
-  /// Nil if nobody waits for the end.
+  /// `nil` if no hook waits for the end.
   @usableFromInline let parameters: Parameters?
   @usableFromInline var outcome: Result<Returned, any Error>?
 
-  /// Keeps the outcome, which is the first and only one: what is there is nil, and need not be released. To read it
-  /// would be to wait until what the beginning of the call has written is in the cache: 4 ns.
+  /// Keeps the outcome. A call has one outcome, so the previous value is `nil` and needs no release. Reading the
+  /// previous value would wait for the store at the beginning of the call: 4 ns.
   @inlinable
   @inline(__always)
   mutating func keep(_ outcome: Result<Returned, any Error>) {

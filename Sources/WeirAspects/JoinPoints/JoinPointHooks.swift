@@ -12,19 +12,21 @@ extension JoinPoint {
   /// ```
   ///
   /// **Advice** runs on the calling thread, inside the call and in the isolation of the function, in the order of
-  /// attaching. Advice must not block, because whoever detaches a hook waits for its advice. Advice can't throw. Calls
-  /// of the join point that advice makes are not told to that advice.
+  /// attaching. Advice must not block, because ``Hook/detach()`` waits for running advice. Advice can't throw. If
+  /// advice calls its own join point, that call does not run the same advice.
   ///
-  /// **Threads.** A hook may be attached from any thread at any time. Calls that begin after this returned are heard.
+  /// **Threads.** A hook may be attached from any thread at any time. The hook hears calls that begin after this method
+  /// returned.
   ///
-  /// **Cost.** Attaching takes a lock and a few microseconds; a call, about ten nanoseconds and the advice.
+  /// **Cost.** Attaching takes a lock and a few microseconds. Each observed call costs about ten nanoseconds plus the
+  /// advice.
   ///
   /// - Parameters:
-  ///   - target: Whose calls are heard.
-  ///   - file: Where the hook is attached, for ``JoinPointListing``.
+  ///   - target: The objects whose calls the hook hears.
+  ///   - file: The file in which the hook is attached, for ``JoinPointListing``.
   ///   - line: The line in the file.
-  ///   - advice: What is called.
-  /// - Returns: A hook that must be kept: when the hook goes, the advice goes.
+  ///   - advice: The function to call.
+  /// - Returns: A hook that must be kept: releasing the hook detaches the advice.
   public func before<Subject>(
     _ target: Hook.Target<Owner, Subject>, file: StaticString = #fileID, line: UInt32 = #line,
     _ advice: @escaping @Sendable (Subject, Parameters) -> Void
@@ -33,7 +35,7 @@ extension JoinPoint {
   }
 
   /// Calls `advice` after each call of the target, however the call ended, with `self`, the parameters as they were
-  /// when the call began, and the outcome. Of a mutating method `self` is as the method left it.
+  /// when the call began, and the outcome. In a mutating method, `self` is the value that the method left.
   ///
   /// ```swift
   /// let hook = ItemPage.JoinPoints.like.after(.instance(page)) { page, call, outcome in
@@ -41,17 +43,17 @@ extension JoinPoint {
   /// }
   /// ```
   ///
-  /// Advice, threads and limits are those of ``before(_:file:line:_:)``. A hook that is attached during a call hears of
-  /// the next call; a hook that is detached meanwhile does not hear of this call's end.
+  /// The rules for advice and threads are those of ``before(_:file:line:_:)``. A hook that is attached during a call
+  /// first hears the next call. A hook that is detached during a call does not hear the end of that call.
   ///
   /// - Parameters:
-  ///   - target: Whose calls are heard.
-  ///   - timed: Whether the outcome has ``Hook/Outcome/elapsed``. The monotonic clock is read twice a call for that,
-  ///     some fifty nanoseconds; without it no clock is read.
-  ///   - file: Where the hook is attached, for ``JoinPointListing``.
+  ///   - target: The objects whose calls the hook hears.
+  ///   - timed: Whether the outcome has ``Hook/Outcome/elapsed``. A timed hook reads the monotonic clock twice a call,
+  ///     which costs about fifty nanoseconds. A hook that is not timed reads no clock.
+  ///   - file: The file in which the hook is attached, for ``JoinPointListing``.
   ///   - line: The line in the file.
-  ///   - advice: What is called.
-  /// - Returns: A hook that must be kept: when the hook goes, the advice goes.
+  ///   - advice: The function to call.
+  /// - Returns: A hook that must be kept: releasing the hook detaches the advice.
   public func after<Subject>(
     _ target: Hook.Target<Owner, Subject>, timed: Bool = false, file: StaticString = #fileID, line: UInt32 = #line,
     _ advice: @escaping @Sendable (Subject, Parameters, Hook.Outcome<Returned>) -> Void

@@ -1,9 +1,9 @@
-// JoinPointListing: which join points there are, and who listens.
+// JoinPointListing: the join points of the process, and the hooks that listen to each.
 
 import Weir
 
-/// The join points of the process and their hooks, as they were when it was made: for tests that hold a program to its
-/// tracking plan, and for finding out why nothing, or too much, is heard.
+/// The join points of the process and their hooks, at the time when the listing was made. Use a listing in tests that
+/// compare a program with its tracking plan, and to find out why a hook hears nothing, or too much.
 ///
 /// ```swift
 /// print(JoinPointListing())
@@ -13,30 +13,31 @@ import Weir
 /// let unheard = JoinPointListing().joinPoints.filter(\.hooks.isEmpty)
 /// ```
 ///
-/// It has every join point that a macro declares in the executable, and what is linked statically into it, whether it
-/// was ever called or not. Descriptors written by hand, and those in libraries that are loaded besides, are in it once
-/// something was attached to them. Costs a lock, and the first time a walk over the declared ones.
+/// A listing has every join point that a macro declares in the executable and in the libraries that are linked
+/// statically into the executable, called or not. A descriptor that was written by hand, or that is in a dynamic
+/// library, is listed once a hook was attached to the descriptor. A listing costs a lock; the first listing also costs
+/// a walk over the declared join points.
 public struct JoinPointListing: Sendable, CustomStringConvertible {
-  /// A join point, and who listens to it.
+  /// A join point and its hooks.
   public struct Entry: Hashable, Sendable {
     /// The join point's name.
     public let name: String
-    /// Where the join point is declared.
+    /// The file that declares the join point.
     public let file: String
     /// The line in the file.
     public let line: UInt32
-    /// The hooks in the order in which they fire, each as when, to whom and where it was attached:
-    /// `before, exactly Child   Shop/Tracking.swift:9`.
+    /// The hooks, in the order in which they fire. Each hook is described by its time, its target, and the place where
+    /// the hook was attached: `before, exactly Child   Shop/Tracking.swift:9`.
     public internal(set) var hooks: [String] = []
   }
 
-  /// By name.
+  /// The join points, sorted by name.
   public let joinPoints: [Entry]
 
-  /// How many calls were not told to anybody, because there was no memory to fire.
+  /// The number of calls that fired no hooks because there was no memory to do so.
   public let missedCalls: UInt64
 
-  /// As it is now.
+  /// Lists the join points and their hooks.
   public init() {
     missedCalls = HookRegistry.missedCount
     joinPoints = HookRegistry.points().map { point in
@@ -54,7 +55,7 @@ public struct JoinPointListing: Sendable, CustomStringConvertible {
 }
 
 extension JoinPoint {
-  /// Makes it known to the listing. For the macros alone.
+  /// Adds the join point to the listing. For the macros only.
   public func add(to list: UnsafeMutableRawPointer?) {
     HookRegistry.declare(listed, at: word)
   }

@@ -1,15 +1,15 @@
-// Overrides: which classes have an instrumented override of an asynchronous method.
+// Overrides: the classes that have an instrumented override of an asynchronous method.
 
 import Synchronization
 import Weir
 
-/// The classes whose overrides of a join point's method were seen to run. Grows only, by as many as there are such
-/// classes; read and added to without a lock.
+/// The classes whose overrides of a join point's method have run while a hook was attached. The list only grows, by
+/// one node a class. Threads read the list and add to the list without a lock.
 ///
-/// An override is here before it goes on to `super`, for its own beginning puts it here.
+/// An override is in the list before the override calls `super`, because the beginning of the override adds its class.
 @usableFromInline
 final class Overrides: Sendable {
-  /// One class. Never changes, and lives as long as the process.
+  /// One class. A node never changes, and lives as long as the process.
   private final class Node: Sendable {
     let implementer: UInt
     let next: UInt
@@ -20,13 +20,13 @@ final class Overrides: Sendable {
     }
   }
 
-  /// The address of the first node; 0 for none.
+  /// The address of the first node; 0 if there is none.
   private let first = Atomic<UInt>(0)
 
   @usableFromInline
   init() {}
 
-  /// The first time that an override runs while somebody listens; after that it is there.
+  /// Adds the class of an override, unless the class is in the list.
   @usableFromInline
   func note(_ implementer: UnsafeRawPointer) {
     let implementer = UInt(bitPattern: implementer)
@@ -41,8 +41,8 @@ final class Overrides: Sendable {
     }
   }
 
-  /// Whether from the concrete class on, up to the one whose body runs, there is one with an override: then that runs
-  /// first, and this one was called through `super`.
+  /// Whether the concrete class, or a class between it and the implementer, has an override. The override then runs
+  /// first, and the implementer's method was called through `super`.
   @usableFromInline
   func hides(_ implementer: UnsafeRawPointer, from concrete: UnsafeRawPointer) -> Bool {
     let head = first.load(ordering: .acquiring)

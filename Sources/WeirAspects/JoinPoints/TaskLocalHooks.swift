@@ -1,8 +1,9 @@
-// withTaskLocalHooks: hooks that hear of the calls of one task, beside others of the process.
+// withTaskLocalHooks: hooks that hear the calls of one task only.
 
 import Weir
 
-/// Runs `body` with hooks of its own: one that is attached in it hears of calls that are made in it, and of no others.
+/// Runs `body` with task-local hooks: a hook that is attached within `body` hears only calls that are made within
+/// `body`.
 ///
 /// ```swift
 /// @Test func aLikeIsHeard() throws {
@@ -13,25 +14,27 @@ import Weir
 /// }
 /// ```
 ///
-/// For tests that run beside each other. Join points are the process's: a hook on every object, or on those of a class,
-/// hears of what any test calls; one on an object does not need this. It also counts for hooks that others attach in
-/// `body`, such as those of a ``PageTracking``.
+/// Use this function in tests that run in parallel. Join points belong to the process: a hook on every object, or on
+/// the objects of a class, hears the calls of every test. A hook on a single object does not need this function. The
+/// function also applies to hooks that other code attaches within `body`, such as those of a ``PageTracking``.
 ///
-/// Bound to the task, as task-local values are: calls of child tasks and of `Task { }` are heard, those of
-/// `Task.detached` and of other threads are not. Outside of a task it is bound to the thread. Of one in another, the
-/// outer one's hooks hear the calls of both. A hook of this kind looks for a task-local value at each call that it
-/// would hear without; other hooks, and calls that nobody listens to, pay nothing.
+/// The hooks are bound to the task, like task-local values: the hooks hear calls of child tasks and of `Task { }`, but
+/// not calls of `Task.detached` and of other threads. Outside of a task, the hooks are bound to the thread. If calls of
+/// this function are nested, the outer hooks also hear the calls of the inner `body`.
+///
+/// **Cost.** A task-local hook reads a task-local value at each call that matches the hook's target. Other hooks, and
+/// calls that no hook observes, pay nothing.
 @discardableResult
 public func withTaskLocalHooks<Result, Failure: Error>(
   _ body: () throws(Failure) -> Result
 ) throws(Failure) -> Result {
-  // The type of the error goes through a `Result`, because binding a task-local value forgets it.
+  // The result passes through a `Result`, because binding a task-local value loses the type of the thrown error.
   try HookScope.$current.withValue(HookScope()) { () -> Swift.Result<Result, Failure> in
     do throws(Failure) { return .success(try body()) } catch { return .failure(error) }
   }.get()
 }
 
-/// The same around asynchronous work, on the caller's actor.
+/// Runs asynchronous work with task-local hooks, on the caller's actor.
 @discardableResult
 public func withTaskLocalHooks<Result, Failure: Error>(
   isolation: isolated (any Actor)? = #isolation, _ body: () async throws(Failure) -> Result
@@ -39,19 +42,19 @@ public func withTaskLocalHooks<Result, Failure: Error>(
   try await HookScope.$current.withValue(
     HookScope(),
     operation: { () async -> Swift.Result<Result, Failure> in
-      _ = isolation  // or the closure leaves the actor
+      _ = isolation  // keeps the closure on the actor
       do throws(Failure) { return .success(try await body()) } catch { return .failure(error) }
     }, isolation: isolation
   ).get()
 }
 
-/// What the hooks that are attached in ``withTaskLocalHooks(_:)`` are bound to.
+/// The scope to which the hooks of ``withTaskLocalHooks(_:)`` are bound.
 final class HookScope: Sendable {
   @TaskLocal static var current: HookScope?
 
   private let outer = HookScope.current
 
-  /// Whether this task or thread is inside of it.
+  /// Whether this task or thread is inside of the scope.
   var isHere: Bool {
     var scope = Self.current
     while let here = scope {

@@ -2,7 +2,7 @@
 
 import Weir
 
-/// Runs `body` as a call at a join point: what the macros write into a method, by hand.
+/// Runs `body` as a call at a join point, without a macro.
 ///
 /// ```swift
 /// final class ItemPage {
@@ -21,9 +21,10 @@ import Weir
 /// - Parameters:
 ///   - joinPoint: The descriptor.
 ///   - owner: `self`; `()` in a free function.
-///   - parameters: The parameters by name. Not evaluated if nobody listens.
-///   - implementer: In an override, the class that it stands in: so that a call that goes on to `super` counts once.
-///   - body: What the function does.
+///   - parameters: The parameters by name. Not evaluated if no hook is attached.
+///   - implementer: In an override, the class that contains the override, so that a call that also calls `super`
+///     counts once.
+///   - body: The function's body.
 @inlinable
 @inline(__always)
 public func withJoinPoint<Owner, Parameters, Returned, Failure: Error>(
@@ -40,7 +41,7 @@ public func withJoinPoint<Owner, Parameters, Returned, Failure: Error>(
   }
 }
 
-/// The same on an object.
+/// Runs `body` as a call at a join point of an object, without a macro.
 @inlinable
 @inline(__always)
 public func withJoinPoint<Owner: AnyObject, Parameters, Returned, Failure: Error>(
@@ -57,7 +58,7 @@ public func withJoinPoint<Owner: AnyObject, Parameters, Returned, Failure: Error
   }
 }
 
-/// The same around asynchronous work, on the caller's actor.
+/// Runs asynchronous work as a call at a join point, on the caller's actor.
 @inlinable
 public func withJoinPoint<Owner, Parameters, Returned, Failure: Error>(
   _ joinPoint: borrowing JoinPoint<Owner, Parameters, Returned>, _ owner: Owner,
@@ -73,7 +74,7 @@ public func withJoinPoint<Owner, Parameters, Returned, Failure: Error>(
   }
 }
 
-/// The same on an object.
+/// Runs asynchronous work as a call at a join point of an object, on the caller's actor.
 @inlinable
 public func withJoinPoint<Owner: AnyObject, Parameters, Returned, Failure: Error>(
   _ joinPoint: borrowing JoinPoint<Owner, Parameters, Returned>, _ owner: Owner,

@@ -1,9 +1,10 @@
-// PageTracking: what listens to pages, so that a page has no tracking of its own.
+// PageTracking: hooks that track pages from outside, so that the pages contain no tracking code.
 
 public import Weir
 public import WeirScopes
 
-/// Tracks pages (views, screens, requests): gives each showing of a page a `Scope`, and hears what happens in it.
+/// Tracks pages (views, screens, requests): gives each showing of a page a `Scope`, and runs advice inside of the
+/// scope.
 ///
 /// ```swift
 /// let wishlists = PageTracking("wishlist", of: .exactly(WishlistPage.self), tracker: tracker)
@@ -15,53 +16,56 @@ public import WeirScopes
 /// }
 /// ```
 ///
-/// **A showing** begins with the call that enters the page, and ends with the call that leaves it: `ScopeEvent`s say
-/// so, with the user who was bound where the showing began. Two showings of one page have two scopes. A page that is
-/// entered twice stays in its first showing. While a page is not entered, suspending, resuming and leaving do nothing.
+/// **Showings.** A showing begins with the call that enters the page, and ends with the call that leaves the page. Both
+/// capture a `ScopeEvent`, with the user who was bound where the showing began. Two showings of one page have two
+/// scopes. A page that is entered twice stays in its first showing. While a page is not entered, suspending, resuming
+/// and leaving do nothing.
 ///
 /// **Advice** runs inside of the page's scope, if the page is entered: `tracker.track` captures events of that scope,
-/// for the user and with the fields that are bound where the page was called. `Scope.current` is the scope then, and
-/// may be ended there, by an interaction that depends on the outcome. Hooks fire in the order of attaching: where advice
-/// is on the join point of an entrance or an exit, attach ``enters(on:file:line:)`` first, and
+/// with the user and the fields that are bound where the page was called. Within advice, `Scope.current` is the page's
+/// scope. Advice may end the scope, by an interaction that depends on the outcome. Hooks fire in the order of
+/// attaching. If advice is on the join point of an entrance or an exit, attach ``enters(on:file:line:)`` first, and
 /// ``exits(on:interaction:file:line:)`` last.
 ///
-/// **The process.** A `LifeCycle` of the tracker suspends and resumes the scopes, and ends them with `shutdown`.
+/// **The process.** A `LifeCycle` of the tracker suspends and resumes the scopes, and ends the scopes with `shutdown`.
 ///
-/// **Its life.** Whoever puts the program together keeps the tracking. The tracking keeps no page. When the tracking
-/// goes, its hooks go, and pages that are still entered are left by `released`; the last reference may go under any
-/// lock, for nothing waits. A page that ended without being left is left by `released` when the next page is entered,
-/// or, where many are entered, when as many again were; until then the page's memory stays.
+/// **Lifetime.** The program must keep the tracking. The tracking retains no page. When the tracking is released, its
+/// hooks are detached, and the pages that are still entered are left by `released`. The last reference may be released
+/// under any lock, because the release waits for nothing. A page that was deallocated without being left is left by
+/// `released` when the next page is entered; with 32 or more entered pages, at the latest when as many pages again
+/// were entered. Until then the page's memory stays allocated.
 ///
-/// **Join points** must be of the page's class or a superclass of it: any other traps. A page on an actor is read with
-/// `assumeIsolated`, for advice runs inside of the page's own calls.
+/// **Join points** must belong to the page's class or to one of its superclasses. Any other join point traps. Advice
+/// reads a page on an actor with `assumeIsolated`, because advice runs inside of the page's own calls.
 ///
-/// **Threads.** Every call may be made from any thread. Advice runs on the threads of the page's calls. In a child of a
-/// fork nothing is tracked.
+/// **Threads.** Every method may be called from any thread. Advice runs on the threads of the page's calls. In a forked
+/// child nothing is tracked.
 ///
-/// **Cost.** Beside the hook and the scope, a look-up under a lock for each call that is heard, and for advice the
+/// **Cost.** Beside the hook and the scope, each observed call costs a look-up under a lock. Advice also costs the
 /// binding of the scope: see `Scope.run(_:)`.
 ///
-/// **Crash.** What was captured survives. A page that was entered when the process died has no exit.
+/// **Crash.** Captured events survive. A page that was entered when the process died has no exit event.
 public final class PageTracking<Page: AnyObject>: Sendable {
   let pages: OpenPages<Page>
   private let hooks = ProcessLock<[Hook]>([])
 
-  /// The target without its object, which is not to be kept. Sendable because an address is only compared.
+  /// The target without its object, which must not be retained. Sendable because an address is only compared.
   nonisolated(unsafe) private let whom: AttachedHook.Whom
   private let words: String
-  /// The one page, if the target is one. Sendable because any thread may read a weak reference that none writes.
+  /// The page, if the target is a single page. Sendable because any thread may read a weak reference that no thread
+  /// writes.
   nonisolated(unsafe) private weak var page: Page?
 
-  /// Tracks pages, with nothing to listen to yet.
+  /// Creates a tracking that listens to no join point yet.
   ///
   /// - Parameters:
-  ///   - name: What the scopes are called.
+  ///   - name: The name of the scopes.
   ///   - target: The pages: `.exactly(WishlistPage.self)`, `.kind(of: WishlistPage.self)` with the subclasses, or
   ///     `.instance(page)`. `.everything` is every page of the class and its subclasses.
-  ///   - tracker: Where the scopes capture their events. Kept.
+  ///   - tracker: The tracker that captures the scopes' events. Retained.
   public init(_ name: String, of target: Hook.Target<Page, Page>, tracker: Tracker) {
     pages = OpenPages(name, tracker)
-    // Of a join point of the superclass, every call is also that of other pages.
+    // Every call of a superclass's join point includes the calls of other pages.
     if case .everything = target.whom { whom = .kind(address(Page.self)) } else { whom = target.whom }
     words = target.words
     page = target.object as? Page
@@ -71,12 +75,12 @@ public final class PageTracking<Page: AnyObject>: Sendable {
     pages.close()
   }
 
-  /// The scope of the page's showing; nil if the page is not entered.
+  /// The scope of the page's showing; `nil` if the page is not entered.
   public subscript(page: Page) -> Scope? { pages.scope(of: page) }
 
   // MARK: Showings
 
-  /// The page is entered when this is called, before its body runs.
+  /// Enters the page when the join point's method is called, before the method's body runs.
   public func enters<Base: AnyObject, Parameters, Returned>(
     on joinPoint: borrowing JoinPoint<Base, Parameters, Returned>, file: StaticString = #fileID, line: UInt32 = #line
   ) {
@@ -84,8 +88,8 @@ public final class PageTracking<Page: AnyObject>: Sendable {
     hold(joinPoint.before(target, file: file, line: line) { [pages] page, _ in pages.enter(page) })
   }
 
-  /// The page is left when this has been called, by `interaction`; also if the call threw. Where that is a matter of
-  /// the outcome, advice ends `Scope.current`:
+  /// Leaves the page by `interaction` after each call of the join point's method, also if the method threw. If leaving
+  /// depends on the outcome, end `Scope.current` in advice instead:
   ///
   /// ```swift
   /// checkouts.after(CheckoutPage.JoinPoints.pay) { _, _, outcome in
@@ -100,7 +104,7 @@ public final class PageTracking<Page: AnyObject>: Sendable {
     hold(joinPoint.after(target, file: file, line: line) { [pages] page, _, _ in pages.exit(page, interaction) })
   }
 
-  /// The page's time stands still when this has been called.
+  /// Suspends the page's scope after each call of the join point's method: the page's time stands still.
   public func suspends<Base: AnyObject, Parameters, Returned>(
     on joinPoint: borrowing JoinPoint<Base, Parameters, Returned>, file: StaticString = #fileID, line: UInt32 = #line
   ) {
@@ -108,7 +112,7 @@ public final class PageTracking<Page: AnyObject>: Sendable {
     hold(joinPoint.after(target, file: file, line: line) { [pages] page, _, _ in pages.scope(of: page)?.suspend() })
   }
 
-  /// The page's time goes on when this is called, before its body runs.
+  /// Resumes the page's scope when the join point's method is called, before the method's body runs.
   public func resumes<Base: AnyObject, Parameters, Returned>(
     on joinPoint: borrowing JoinPoint<Base, Parameters, Returned>, file: StaticString = #fileID, line: UInt32 = #line
   ) {
@@ -116,9 +120,9 @@ public final class PageTracking<Page: AnyObject>: Sendable {
     hold(joinPoint.before(target, file: file, line: line) { [pages] page, _ in pages.scope(of: page)?.resume() })
   }
 
-  // MARK: What happens in them
+  // MARK: Advice
 
-  /// Calls `advice` before each call on such a page, inside of the page's scope. See
+  /// Calls `advice` before each call on a tracked page, inside of the page's scope. See
   /// ``JoinPoint/before(_:file:line:_:)``.
   public func before<Base: AnyObject, Parameters, Returned>(
     _ joinPoint: borrowing JoinPoint<Base, Parameters, Returned>, file: StaticString = #fileID, line: UInt32 = #line,
@@ -131,7 +135,7 @@ public final class PageTracking<Page: AnyObject>: Sendable {
       })
   }
 
-  /// Calls `advice` after each call on such a page, inside of the page's scope, with the outcome. See
+  /// Calls `advice` after each call on a tracked page, inside of the page's scope, with the outcome. See
   /// ``JoinPoint/after(_:timed:file:line:_:)``.
   public func after<Base: AnyObject, Parameters, Returned>(
     _ joinPoint: borrowing JoinPoint<Base, Parameters, Returned>, timed: Bool = false, file: StaticString = #fileID,
@@ -144,7 +148,7 @@ public final class PageTracking<Page: AnyObject>: Sendable {
       })
   }
 
-  /// These pages, as a join point of `base` has them; nil if it is one page and that is gone.
+  /// The target for a join point of `base`; `nil` if the target is a single page that no longer exists.
   private func target<Base: AnyObject>(of base: Base.Type) -> Hook.Target<Base, Page>? {
     check(Page.self, isOf: base)
     guard case .instance = whom else { return Hook.Target(whom, words) }

@@ -1,7 +1,7 @@
-// BodyRewriter: a function's statements, in which each result is told to the call before it is returned.
+// BodyRewriter: rewrites a function's statements, so that the call gets each result before the function returns it.
 //
-// Everything else stays as it was written, to the line. What closures, local functions and local types return is their
-// own.
+// Everything else stays as it was written, line for line. Results of closures, local functions and local types are not
+// rewritten.
 
 #if Macros
   import SwiftSyntaxBuilder
@@ -16,10 +16,10 @@
     private let result: FunctionResult
     private let context: any MacroExpansionContext
 
-    /// How deep in closures, local functions and types the rewriter is.
+    /// The current depth of nested closures, local functions and types.
     private var depth = 0
 
-    /// The function's name, where `#function` would give another one.
+    /// The function's name, if `#function` would give another name.
     private let function: String?
 
     /// `call`: the name of the variable that holds the call.
@@ -37,7 +37,7 @@
       return implicitResult(statements) ?? visit(statements)
     }
 
-    /// Whether results are seen here, and not left as they are.
+    /// Whether results are rewritten at this depth.
     private var isTold: Bool { result != .nothing && result != .never }
 
     // MARK: Results that are returned
@@ -51,7 +51,7 @@
       return returning(visit(expression), node)
     }
 
-    /// The statements of a block whose only expression is the result; nil if it is none.
+    /// The statements of a block whose only expression is the result; `nil` for other blocks.
     private func implicitResult(_ statements: CodeBlockItemListSyntax) -> CodeBlockItemListSyntax? {
       guard let only = statements.first, statements.count == 1 else { return nil }
       switch only.item {
@@ -78,11 +78,11 @@
       statements.with(\.[statements.startIndex], old.with(\.item, item))
     }
 
-    /// `return weirCall.returned(…)`, with the line breaks and comments of the expression, which was visited, outside.
+    /// `return weirCall.returned(…)`, with the line breaks and comments of the visited expression outside.
     private func returning(_ inner: ExprSyntax, _ statement: ReturnStmtSyntax) -> StmtSyntax {
       guard case .value(_, let spelling) = result else { return StmtSyntax(statement.with(\.expression, inner)) }
       let text = inner.trimmedDescription
-      // On the way through a generic function the compiler would lose sight of what a closure or a tuple is to become.
+      // Through a generic function, the compiler could not infer the type of a closure or a tuple.
       if spelling.isStructural || inner.is(ClosureExprSyntax.self) {
         return typed(text, spelling.type, around: inner, leading: statement.leadingTrivia + inner.leadingTrivia)
       }
@@ -91,14 +91,15 @@
       return StmtSyntax(statement.with(\.expression, new))
     }
 
-    /// The same for an expression that is the result without a `return`; nil for one that plainly never returns.
+    /// The same for an expression that is the result without a `return`; `nil` for an expression that evidently never
+    /// returns.
     ///
-    /// What calls a function may be of the type Never, which the source does not show. There a call around it would be
-    /// said to be never reached; the value of a one-sided switch is not.
+    /// A function call may have the type Never, which the source does not show. The compiler would then warn that a
+    /// call around the function call is never executed. The compiler does not warn for the value of a one-sided switch.
     private func implicitly(_ expression: ExprSyntax) -> StmtSyntax? {
       let called = calledFunction(expression)
       if let called, neverReturning.contains(called) { return nil }
-      // Visited where it stands: elsewhere nobody knows its line.
+      // Visited in its place, because a detached expression has no line.
       let inner = visit(expression)
       if called != nil, case .value(_, let spelling) = result {
         let value = "switch () { case (): \(inner.trimmedDescription) }"
@@ -117,8 +118,8 @@
 
     private func told(_ value: String) -> String { "\(call).returned(\(value))" }
 
-    /// The function that an expression calls by its bare name, or as one of `self` or of a module; nil for all else,
-    /// initialisers among it.
+    /// The function that an expression calls by its bare name, or through `self` or a module; `nil` for all other
+    /// expressions, including initialisers.
     private func calledFunction(_ expression: ExprSyntax) -> String? {
       if let marked = expression.as(TryExprSyntax.self) { return calledFunction(marked.expression) }
       if let marked = expression.as(AwaitExprSyntax.self) { return calledFunction(marked.expression) }
@@ -139,7 +140,7 @@
 
     // MARK: if and switch as expressions
 
-    /// An `if` or `switch` whose branches are values, with a `return` in each; nil if it is something else.
+    /// An `if` or `switch` whose branches are values, with a `return` in each branch; `nil` for other expressions.
     private func branches(_ expression: ExprSyntax) -> ExprSyntax? {
       if let node = expression.as(IfExprSyntax.self) { return branches(of: node).map { ExprSyntax($0) } }
       guard let node = expression.as(SwitchExprSyntax.self), let cases = cases(node.cases) else { return nil }
@@ -173,7 +174,7 @@
       return new.isEmpty ? nil : SwitchCaseListSyntax(new)
     }
 
-    /// One branch: a value, a `throw`, or an `if` or `switch` again.
+    /// One branch: a value, a `throw`, or another `if` or `switch`.
     private func branch(_ statements: CodeBlockItemListSyntax) -> CodeBlockItemListSyntax? {
       if let only = statements.first, statements.count == 1, case .stmt(let statement) = only.item,
         statement.is(ThrowStmtSyntax.self)
@@ -195,13 +196,13 @@
           clauses.append(clause)
           continue
         }
-        // A side that is no single expression is left to the compiler, if it is compiled at all.
+        // A side that is not a single expression is left to the compiler, if the side is compiled at all.
         clauses.append(clause.with(\.elements, .statements(implicitResult(statements) ?? visit(statements))))
       }
       return conditional.with(\.clauses, IfConfigClauseListSyntax(clauses))
     }
 
-    // MARK: What is left alone
+    // MARK: Code that stays as it is
 
     private func inside<Node: SyntaxProtocol>(_ node: Node, _ visit: (Node) -> DeclSyntax) -> DeclSyntax {
       depth += 1
@@ -229,7 +230,7 @@
 
     // MARK: Places
 
-    /// In an expansion `#line` is that of the attribute.
+    /// In an expansion, `#line` is the line of the attribute.
     override func visit(_ node: MacroExpansionExprSyntax) -> ExprSyntax {
       let name = node.macroName.text
       if name == "function", let function, node.arguments.isEmpty {

@@ -1,16 +1,16 @@
-// BodySearch: what a body holds that decides how it is expanded.
+// BodySearch: properties of a body that decide how the body is expanded.
 
 #if Macros
   import SwiftSyntax
 
-  /// Whether an error may leave the body, for all that the source shows.
+  /// Whether an error may leave the body, as far as the source shows.
   func throwsByItself(_ body: CodeBlockSyntax) -> Bool {
     let search = ThrowSearch(viewMode: .sourceAccurate)
     search.walk(body.statements)
     return search.found
   }
 
-  /// Whether a closure of the body lists what it captures.
+  /// Whether a closure in the body has a capture list.
   func hasCaptureList(_ body: CodeBlockSyntax) -> Bool {
     let search = CaptureSearch(viewMode: .sourceAccurate)
     search.walk(body.statements)
@@ -41,7 +41,7 @@
       return .skipChildren
     }
 
-    /// One that catches everything lets out only what its clauses throw.
+    /// A `do` that catches everything throws only what its catch clauses throw.
     override func visit(_ node: DoStmtSyntax) -> SyntaxVisitorContinueKind {
       let catchesAll = node.catchClauses.contains { clause in
         clause.catchItems.isEmpty || clause.catchItems.contains { $0.pattern == nil && $0.whereClause == nil }

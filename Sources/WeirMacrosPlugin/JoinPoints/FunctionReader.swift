@@ -1,15 +1,15 @@
-// FunctionReader: from the source of a function with @JoinPoint to what it says, and what is refused.
+// FunctionReader: reads the source of a function with @JoinPoint, and refuses functions that can't have a join point.
 
 #if Macros
   import SwiftSyntax
   import SwiftSyntaxMacros
 
   struct FunctionReader {
-    /// nil for a method that @Instrumented marks.
+    /// `nil` for a method that @Instrumented marks.
     let arguments: Arguments?
     let position: Syntax
 
-    /// What the function is declared in, innermost first.
+    /// The declarations that contain the function, innermost first.
     let context: [Syntax]
 
     init(_ attribute: AttributeSyntax?, of function: FunctionDeclSyntax, in context: [Syntax]) {
@@ -18,7 +18,7 @@
       self.context = context
     }
 
-    /// What the function says; nil if it can't have a join point.
+    /// The function; `nil` if the function can't have a join point.
     func read(_ function: FunctionDeclSyntax, _ faults: inout Faults) -> InstrumentedFunction? {
       guard isInPlace(function, &faults), hasUsableForm(function, &faults) else { return nil }
       let owner = owner(of: function)
@@ -43,7 +43,7 @@
 
     // MARK: Parts
 
-    /// The type that the function is declared in, as its body calls it.
+    /// The type that contains the function, by the name that the body uses.
     private var typeName: String? {
       switch context.first?.asProtocol((any DeclGroupSyntax).self) {
       case let group? where group.is(ExtensionDeclSyntax.self):
@@ -58,7 +58,7 @@
       return function.isOfType ? .type(typeName) : .instance(of: typeName)
     }
 
-    /// The names of the types around it, outermost first.
+    /// The names of the surrounding types, outermost first.
     private var path: [String] {
       context.reversed().compactMap { outer in
         if let extended = outer.as(ExtensionDeclSyntax.self) { return extended.extendedType.trimmedDescription }
@@ -86,7 +86,7 @@
       }
     }
 
-    /// A property can't be open, and one that is private is not seen by the types in its type's body.
+    /// The descriptor's access level. A property can't be open, and nested types don't see a private property.
     private func access(of function: FunctionDeclSyntax) -> String? {
       switch DeclarationReader.access(function.modifiers) {
       case "open": "public"
@@ -95,7 +95,7 @@
       }
     }
 
-    /// There `fileprivate` would be said twice.
+    /// In such an extension, `fileprivate` would be repeated.
     private var isInPrivateExtension: Bool {
       let access = context.first?.as(ExtensionDeclSyntax.self).flatMap { DeclarationReader.access($0.modifiers) }
       return access == "private" || access == "fileprivate"
@@ -123,7 +123,7 @@
       }
     }
 
-    // MARK: What is refused
+    // MARK: Refusals
 
     private func isInPlace(_ function: FunctionDeclSyntax, _ faults: inout Faults) -> Bool {
       guard let outer = context.first else { return true }
@@ -188,10 +188,10 @@
     }
   }
 
-  /// Those that compile a body into other modules.
+  /// The attributes that compile a body into other modules.
   private let inlinedAttributes = ["inlinable", "_transparent", "_alwaysEmitIntoClient", "backDeployed"]
 
-  /// A generic type has no static stored properties. Notes a fault for the innermost type that is generic.
+  /// Notes a fault for the innermost generic type, because generic types have no static stored properties.
   func checkGeneric(_ context: [Syntax], at position: some SyntaxProtocol, _ faults: inout Faults) -> Bool {
     for outer in context {
       guard let generic = outer.asProtocol((any WithGenericParametersSyntax).self),
@@ -219,7 +219,8 @@
       }
     }
 
-    /// The attribute that makes its body a result builder's, as far as a name shows it: by custom all end in Builder.
+    /// The attribute of a result builder, as far as the name shows: by convention, the names of result builders end in
+    /// Builder.
     var resultBuilder: String? {
       attributes.lazy.compactMap { $0.as(AttributeSyntax.self)?.lastName }.first { $0.hasSuffix("Builder") }
     }
@@ -232,7 +233,7 @@
   }
 
   extension AttributeListSyntax {
-    /// The first of these names that an attribute here has.
+    /// The first of these names that is the name of an attribute in the list.
     func first(of names: [String]) -> String? {
       names.first { !named($0).isEmpty }
     }

@@ -1,17 +1,17 @@
-// InstrumentedFunction: what a method or function with a join point says, free of how it says it.
+// InstrumentedFunction: a method or function with a join point, independent of its syntax.
 
 #if Macros
   import SwiftSyntax
 
   /// A function with a join point.
   struct InstrumentedFunction {
-    /// Where messages about it point: its name.
+    /// The place of messages about the function: its name.
     var position: Syntax
 
     /// The name without backticks.
     var name: String
 
-    /// The labels of its parameters, `_` for none.
+    /// The labels of the function's parameters, `_` for none.
     var labels: [String]
 
     /// The name that was given to @JoinPoint.
@@ -19,27 +19,27 @@
 
     var owner: Owner
 
-    /// It uses the join point of the method that it overrides.
+    /// Whether the function uses the join point of the overridden method.
     var isInherited: Bool
 
     var isAsync: Bool
     var throwing: Throwing
 
-    /// What the descriptor is declared with; nil for nothing.
+    /// The descriptor's access modifier; `nil` for none.
     var access: String?
 
-    /// @available, where it says that the function is deprecated: its types may be, too.
+    /// The @available attribute that deprecates the function, whose types may be deprecated too.
     var deprecation: String?
 
-    /// Those that reach the advice.
+    /// The parameters that advice receives.
     var parameters: [KeptParameter]
 
     var result: FunctionResult
 
-    /// Where it is declared: literals of the file and the line.
+    /// The place of the declaration: literals of the file and the line.
     var place: (file: String, line: String)?
 
-    /// As it is listed, `ItemPage.like(_:)`.
+    /// The name in the listing, `ItemPage.like(_:)`.
     var listedName: String
 
     enum Throwing: Equatable {
@@ -47,20 +47,21 @@
       case typed(String)
     }
 
-    /// Whose function it is.
+    /// The kind of owner.
     enum Owner: Equatable {
-      /// Of instances of a type.
+      /// A method of a type's instances.
       case instance(of: String)
-      /// `static` or `class`.
+      /// A `static` or `class` method.
       case type(String)
-      /// At file scope.
+      /// A function at file scope.
       case none
     }
 
-    /// `like(_:at:)`, as `only` and `except` name it.
+    /// The full name as in `only` and `except`: `like(_:at:)`.
     var fullName: String { name + "(" + labels.map { $0 + ":" }.joined() + ")" }
 
-    /// Of the base name and the labels alone, so that an override finds it without a look at its class.
+    /// The descriptor's name, from the base name and the labels alone, so that an override finds the descriptor without
+    /// seeing the superclass.
     var descriptorName: String {
       if owner == .none { return identifier(name + "JoinPoint") }
       return identifier("weirJoinPoint_" + stem)
@@ -72,39 +73,39 @@
 
     private var stem: String { givenName ?? ([name] + labels).joined(separator: "_") }
 
-    /// `likeAt` for `like(_:at:)`: where two have the same base name.
+    /// `likeAt` for `like(_:at:)`: the name if two methods have the same base name.
     var longName: String {
       name + labels.filter { $0 != "_" }.map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
     }
   }
 
-  /// A parameter that reaches the advice.
+  /// A parameter that advice receives.
   struct KeptParameter {
-    /// Its label in the tuple.
+    /// The parameter's label in the tuple.
     var label: String
 
-    /// The type there, `Any` for one that only the function knows.
+    /// The type in the tuple; `Any` for a type that only the function knows.
     var type: String
 
-    /// What is passed.
+    /// The expression that is passed.
     var value: String
   }
 
-  /// What of a function's result reaches the advice.
+  /// The part of a function's result that advice receives.
   enum FunctionResult: Equatable {
-    /// Nothing is returned.
+    /// The function returns nothing.
     case nothing
 
-    /// It never returns.
+    /// The function never returns.
     case never
 
-    /// Something is returned that can't be kept.
+    /// The function returns a value that can't be kept.
     case unkept
 
     /// A value, with its type in the descriptor.
     case value(String, Spelling)
 
-    /// The type as the function has it.
+    /// The type in the function's declaration.
     struct Spelling: Equatable {
       var type: String
 
@@ -113,12 +114,12 @@
     }
   }
 
-  /// A name as code has it: in backticks if it needs them.
+  /// A name as in code: with backticks if the name needs them.
   func identifier(_ name: String) -> String {
     isPlainIdentifier(name) ? name : "`\(name)`"
   }
 
-  /// Letters, digits and underscores, and no keyword.
+  /// Whether the text consists of letters, digits and underscores, and is no keyword.
   func isPlainIdentifier(_ name: String) -> Bool {
     let scalars = name.unicodeScalars
     guard let first = scalars.first, first == "_" || first.properties.isXIDStart else { return false }

@@ -1,5 +1,5 @@
-// InstrumentedMacro: @Instrumented, which marks the methods of a type with @JoinPoint, and lists their descriptors under
-// names for people.
+// InstrumentedMacro: @Instrumented, which marks the methods of a type with @JoinPoint, and lists their descriptors
+// under readable names.
 
 #if Macros
   import SwiftSyntaxBuilder
@@ -34,7 +34,7 @@
   }
 
   extension FunctionDeclSyntax {
-    /// The attribute @JoinPoint that stands on it.
+    /// The function's attribute @JoinPoint.
     var joinPoint: AttributeSyntax? { attributes.named("JoinPoint").first }
   }
 #endif

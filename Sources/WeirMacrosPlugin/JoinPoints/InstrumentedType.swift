@@ -1,4 +1,4 @@
-// InstrumentedType: which methods of a type @Instrumented marks, and what their join points are called.
+// InstrumentedType: the methods of a type that @Instrumented marks, and the names of their join points.
 
 #if Macros
   import SwiftSyntax
@@ -10,7 +10,7 @@
     private let only: Set<String>?
     private let except: Set<String>
 
-    /// nil if the type can't be instrumented.
+    /// `nil` if the type can't be instrumented.
     init?(
       _ attribute: AttributeSyntax, _ declaration: some DeclGroupSyntax, _ context: [Syntax], _ faults: inout Faults
     ) {
@@ -58,7 +58,7 @@
       let functions = Self.functions(declaration.memberBlock.members).filter(canHave)
       let known = Set(functions.flatMap { [$0.name.plainName, $0.fullName] })
       for label in ["only", "except"] {
-        // What is no literal was refused before.
+        // Arguments that are no literals were refused before.
         var ignored = Faults()
         let unknown = arguments.texts(label, &ignored).filter { !known.contains($0) }
         for name in unknown {
@@ -71,7 +71,7 @@
       }
     }
 
-    /// All of a type's body, both sides of #if.
+    /// All members of a type's body, on both sides of #if.
     private static func functions(_ members: MemberBlockItemListSyntax) -> [FunctionDeclSyntax] {
       members.flatMap { member -> [FunctionDeclSyntax] in
         if let function = member.decl.as(FunctionDeclSyntax.self) { return [function] }
@@ -83,9 +83,9 @@
       }
     }
 
-    // MARK: What they are called
+    // MARK: Names
 
-    /// The enum that lists the descriptors; nil if all are another type's.
+    /// The enum that lists the descriptors; `nil` if all descriptors belong to another type.
     func joinPoints(_ faults: inout Faults) -> String? {
       let all = roots(declaration.memberBlock.members)
       guard !all.isEmpty else { return nil }
@@ -106,12 +106,12 @@
       declaration.asProtocol((any NamedDeclSyntax).self)?.name.plainName ?? ""
     }
 
-    /// The join points of a list of members, without those that belong to a class above.
+    /// The join points of a list of members, without the join points of a superclass.
     private func roots(_ members: MemberBlockItemListSyntax) -> [InstrumentedFunction] {
       Self.functions(members).compactMap(root)
     }
 
-    /// What @JoinPoint refuses, it reports itself.
+    /// Notes no faults for refused methods, because @JoinPoint reports them.
     private func root(_ function: FunctionDeclSyntax) -> InstrumentedFunction? {
       guard function.joinPoint != nil || selects(function) else { return nil }
       var faults = Faults()
@@ -119,7 +119,7 @@
       return faults.found.isEmpty && read?.isInherited == false ? read : nil
     }
 
-    /// The name that was given; else the base name, if only one has it; else that with the labels.
+    /// The given name; otherwise the base name, if the base name is unique; otherwise the base name with the labels.
     private func names(_ all: [InstrumentedFunction], _ faults: inout Faults) -> [String] {
       let names = all.map { function in
         if let given = function.givenName { return given }
@@ -146,7 +146,7 @@
       return names
     }
 
-    /// In two clauses of one #if, of which one is compiled.
+    /// Whether both are in different clauses of one #if, of which only one is compiled.
     private func areAlternatives(_ one: InstrumentedFunction, _ other: InstrumentedFunction) -> Bool {
       let clauses = Set(one.position.conditionalClauses)
       return other.position.conditionalClauses.contains { clause in
@@ -154,7 +154,7 @@
       }
     }
 
-    /// The properties, with the conditions around them that are around the methods.
+    /// The properties, within the same conditions as the methods.
     private func text(_ members: MemberBlockItemListSyntax, _ names: [String], _ index: inout Int) -> String {
       var lines: [String] = []
       for member in members {

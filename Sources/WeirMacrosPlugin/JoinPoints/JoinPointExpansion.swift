@@ -1,4 +1,5 @@
-// JoinPointExpansion: the code that @JoinPoint writes. It holds no logic: what it calls is in Weir, and tested there.
+// JoinPointExpansion: the code that @JoinPoint writes. The code contains no logic: it calls functions that are tested
+// in Weir.
 
 #if Macros
   import SwiftSyntax
@@ -23,7 +24,7 @@
       return "WeirAspects.JoinPoint<\(owner), \(tuple { "\($0.label): \($0.type)" }), \(result)>"
     }
 
-    /// Swift has no tuple of one, so a single parameter has an empty one beside it.
+    /// Swift has no one-element tuple, so a single parameter has an empty tuple beside it.
     private func tuple(_ element: (KeptParameter) -> String) -> String {
       let elements = parameters.map(element) + (parameters.count == 1 ? ["()"] : [])
       return "(" + elements.joined(separator: ", ") + ")"
@@ -35,14 +36,15 @@
 
     // MARK: Beside the function
 
-    /// The descriptor, with its record in the list of all of them. Nothing for an override, which uses another's.
+    /// The descriptor, with its record in the list of all descriptors. Nothing for an override, which uses the
+    /// overridden method's descriptor.
     var descriptor: [DeclSyntax] {
       guard !isInherited else { return [] }
       let name = StringLiteralExprSyntax(content: listedName).description
       let place = place.map { ", file: \($0.file), line: \($0.line)" } ?? ""
       let keyword = owner == .none ? "let" : "static let"
       let reference = typeName.map { "\($0).\(descriptorName)" } ?? descriptorName
-      // Before Swift 6.3 a descriptor is listed once it was used.
+      // Before Swift 6.3, a descriptor is listed once the descriptor was used.
       let record = """
         #if compiler(>=6.3)
         @section("weir_join_points") @used
@@ -56,7 +58,7 @@
       ]
     }
 
-    /// The descriptor under a name for people.
+    /// The descriptor under a readable name.
     func property(_ name: String) -> String {
       """
       \(prefix)static var \(identifier(name)): \(descriptorType) {
@@ -72,15 +74,15 @@
       }
     }
 
-    // MARK: In its body
+    // MARK: In the body
 
-    /// The statements around those of the function.
+    /// The statements around the function's own statements.
     func body(of function: FunctionDeclSyntax, in context: some MacroExpansionContext) -> [CodeBlockItemSyntax] {
       guard let body = function.body else { return [] }
       let call = freeName(in: function)
       let me = owner == .none ? "()" : "self"
       let begin = isAsync ? "beginAsync" : "begin"
-      // Without labels, those of the method that is overridden apply.
+      // Without labels, the labels of the overridden method apply.
       let values = tuple { isInherited ? $0.value : "\($0.label): \($0.value)" }
       let descriptor = owner == .none ? descriptorName : "Self.\(descriptorName)"
       let end = "if \(call).isObserved { \(call).end(\(me)) }"
@@ -92,7 +94,7 @@
       return Array(CodeBlockItemListSyntax(stringLiteral: text))
     }
 
-    /// The function's own statements, told of and caught.
+    /// The function's own statements, with results and errors passed to the call.
     private func statements(
       of function: FunctionDeclSyntax, _ body: CodeBlockSyntax, _ call: String, _ context: some MacroExpansionContext
     ) -> String {
@@ -100,8 +102,8 @@
         let rewriter = BodyRewriter(call: call, result: result, in: context)
         return caught(located(rewriter.rewritten(body.statements), body, context), body, call)
       }
-      // Of a closure with a capture list in a body that a macro wrote, Swift 6.3 says "failed to produce diagnostic"; in
-      // a local function there it has no trouble.
+      // For a closure with a capture list in a body that a macro wrote, Swift 6.3 reports "failed to produce
+      // diagnostic". In a local function within the body, such a closure compiles.
       let rewriter = BodyRewriter(
         call: call, result: .nothing, function: fullName, in: context)
       let statements = located(rewriter.rewritten(body.statements), body, context)
@@ -117,7 +119,7 @@
       return "func \(call)Body\(signature) {\n\(statements)\n}\n" + caught(last, body, call)
     }
 
-    /// `weirCall`, or with a number if the function has that name for something else.
+    /// `weirCall`, with a number if the function uses the name for something else.
     private func freeName(in function: FunctionDeclSyntax) -> String {
       let taken = Set(function.tokens(viewMode: .sourceAccurate).map(\.plainName))
       var name = "weirCall"
@@ -129,7 +131,7 @@
       return name
     }
 
-    /// What is thrown is told to the call.
+    /// Passes thrown errors to the call.
     private func caught(_ statements: String, _ body: CodeBlockSyntax, _ call: String) -> String {
       let begin: String
       switch throwing {
@@ -137,14 +139,14 @@
       case .anyError: begin = "do {\ntry \(call).mayThrow()"
       case .typed(let type): begin = "do throws(\(type)) {\ntry \(call).mayThrow((\(type)).self)"
       case .rethrowing:
-        // A function may rethrow only what its parameters throw; if it throws nothing, there is nothing to catch.
+        // A function may rethrow only errors of its parameters. If the body throws nothing, there is nothing to catch.
         guard throwsByItself(body) else { return statements }
         begin = "do {"
       }
       return "\(begin)\n\(statements)\n} catch {\n\(call).threw(error)\nthrow error\n}"
     }
 
-    /// The statements as text, which says where they are in the source: errors, breakpoints and stack traces then point
+    /// The statements as text with their location in the source, so that errors, breakpoints and stack traces point
     /// there.
     private func located(
       _ statements: CodeBlockItemListSyntax, _ body: CodeBlockSyntax, _ context: some MacroExpansionContext

@@ -1,7 +1,7 @@
 // JoinPointMacro: @JoinPoint on a method, @FunctionJoinPoint on a function at file scope.
 //
-// They are two because the names that a macro adds to a file must follow from the function's name alone, while those of
-// methods are told apart by their labels.
+// There are two macros because the names that a macro adds at file scope must follow from the function's name alone,
+// while labels distinguish methods.
 
 #if Macros
   import SwiftSyntaxBuilder
@@ -9,7 +9,7 @@
   import SwiftSyntaxMacros
 
   struct JoinPointMacro: PeerMacro, BodyMacro {
-    /// The source stays as it is laid out.
+    /// Disabled, so that the source keeps its layout.
     static let formatMode: FormatMode = .disabled
 
     static func expansion(
@@ -31,7 +31,7 @@
       return function.descriptor + ["\(raw: function.property(name + "JoinPoint"))"]
     }
 
-    /// Reports nothing, for the other role does.
+    /// Reports no faults, because the other role reports them.
     static func expansion(
       of node: AttributeSyntax,
       providingBodyFor declaration: some DeclSyntaxProtocol & WithOptionalCodeBlockSyntax,
@@ -86,7 +86,7 @@
     return read
   }
 
-  /// The body as it was if there is a fault.
+  /// Returns the original body if there is a fault.
   private func expandBody(
     of node: AttributeSyntax, _ declaration: some DeclSyntaxProtocol & WithOptionalCodeBlockSyntax,
     in context: some MacroExpansionContext, isFree: Bool

@@ -1,19 +1,19 @@
-// SignatureReading: which parameters of a function reach the advice, and what of its result, with the types that they
-// have in the descriptor. Types are seen as source, so what only looks like an ordinary type must be left out by hand.
+// SignatureReading: the parameters and the result that advice receives, with their types in the descriptor. The macro
+// sees types as source, so a type that only looks like an ordinary type must be left out with `omit`.
 
 #if Macros
   import SwiftSyntaxBuilder
   import SwiftSyntax
 
-  /// The names that mean something in a function alone.
+  /// The names that have a meaning only within a function.
   struct TypeNames {
-    /// Its generic parameters.
+    /// The function's generic parameters.
     var generic: Set<String>
 
-    /// What `Self` is in a static property.
+    /// The type to write for `Self` in a static property.
     var owner: String?
 
-    /// A generic parameter may be of a type that can't be copied.
+    /// Whether a generic parameter may be a type that can't be copied.
     var haveUncopyable: Bool
 
     init(_ function: FunctionDeclSyntax, owner: String?) {
@@ -32,13 +32,13 @@
   // MARK: Parameters
 
   extension FunctionParameterSyntax {
-    /// The name in the body; nil if it has none.
+    /// The name in the body; `nil` if the parameter has none.
     var innerName: TokenSyntax? {
       let name = secondName ?? firstName
       return name.tokenKind == .wildcard ? nil : name
     }
 
-    /// The parameter as the advice gets it; nil if it can't be kept.
+    /// The parameter as advice receives it; `nil` if the parameter can't be kept.
     func kept(_ names: TypeNames) -> KeptParameter? {
       guard let inner = innerName, let type = keptType(self.type, names) else { return nil }
       let value = identifier(inner.plainName)
@@ -51,7 +51,7 @@
     }
   }
 
-  /// The type as it can be kept; nil if a value of it can't outlive the call, or must not be copied.
+  /// The type in which a value can be kept; `nil` if a value can't outlive the call, or must not be copied.
   private func keptType(_ type: TypeSyntax, _ names: TypeNames) -> TypeSyntax? {
     let plain = withoutParentheses(type)
     if plain.is(FunctionTypeSyntax.self) || plain.is(PackExpansionTypeSyntax.self) { return nil }
@@ -72,12 +72,12 @@
     return TypeSyntax(stringLiteral: (others + [attributed.baseType.trimmedDescription]).joined(separator: " "))
   }
 
-  /// The standard library's views of memory, which can't outlive what they show.
+  /// The standard library's views of memory, which can't outlive the memory.
   private let neverEscaping: Set = [
     "Span", "RawSpan", "UTF8Span", "MutableSpan", "MutableRawSpan", "OutputSpan", "OutputRawSpan",
   ]
 
-  /// `(T)` is T.
+  /// Removes parentheses: `(T)` is T.
   private func withoutParentheses(_ type: TypeSyntax) -> TypeSyntax {
     guard let tuple = type.as(TupleTypeSyntax.self), let only = tuple.elements.first, tuple.elements.count == 1 else {
       return type
@@ -87,7 +87,7 @@
 
   // MARK: The result
 
-  /// What of a function's result reaches the advice.
+  /// The part of a function's result that advice receives.
   func functionResult(_ function: FunctionDeclSyntax, _ names: TypeNames) -> FunctionResult {
     guard let type = function.signature.returnClause?.type else { return .nothing }
     let plain = withoutParentheses(type)
@@ -97,7 +97,7 @@
     }
     if text == "Never" || text == "Swift.Never" { return .never }
     let specifiers = plain.as(AttributedTypeSyntax.self)?.specifiers.map(\.trimmedDescription) ?? []
-    // What is sent away may be touched by nobody else, advice included.
+    // Nobody else may use a `sending` result, not even advice.
     if specifiers.contains("sending") || suppressesCopyable(Syntax(plain)) { return .unkept }
     if isOfFunction(plain, names) { return .value("Any", .init(type: text, isStructural: false)) }
     return .value(descriptorType(plain, names), .init(type: text, isStructural: isStructural(plain)))
@@ -111,7 +111,7 @@
 
   // MARK: Types
 
-  /// Whether the type means something in the function alone: it mentions a generic parameter, or is opaque.
+  /// Whether the type has a meaning only within the function: it mentions a generic parameter, or is opaque.
   private func isOfFunction(_ type: TypeSyntax, _ names: TypeNames) -> Bool {
     let search = FunctionTypeSearch(names.generic)
     search.walk(type)
@@ -138,7 +138,7 @@
     }
   }
 
-  /// The type as a static property has it: with the owner's name for `Self`, and `?` for `!`.
+  /// The type for a static property: with the owner's name for `Self`, and `?` for `!`.
   private func descriptorType(_ type: TypeSyntax, _ names: TypeNames) -> String {
     if let unwrapped = type.as(ImplicitlyUnwrappedOptionalTypeSyntax.self) {
       return descriptorType(unwrapped.wrappedType, names) + "?"

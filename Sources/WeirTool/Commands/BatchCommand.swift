@@ -1,4 +1,4 @@
-// BatchCommand.swift: `weir batch`: makes the full segments of a log small.
+// BatchCommand.swift: `weir batch`: compresses the full segments of a log.
 
 #if Tool
   import ArgumentParser

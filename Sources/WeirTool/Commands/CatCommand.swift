@@ -76,10 +76,10 @@
     @Flag(help: "Print sensitive values as they are.")
     var showSensitive = false
 
-    /// How much text is written together. Turning events into text on several threads was no faster: it takes a third
-    /// of the time that reading and decoding them does.
+    /// The number of bytes of text that are written together. Formatting events on several threads was no faster,
+    /// because formatting takes a third of the time of reading and decoding.
     private static let bufferBytes = 64 << 10
-    /// How long it waits for events between two looks whether it is to stop.
+    /// How long the command waits for events before it checks the stop switch.
     private static let waitAtMost = Duration.milliseconds(20)
 
     func run() throws {

@@ -1,4 +1,4 @@
-// ContractCommand.swift: `weir contract`: holds a log against a contract, and compares two contracts.
+// ContractCommand.swift: `weir contract`: checks a log against a contract, and compares two contracts.
 
 #if Tool
   import ArgumentParser

@@ -1,4 +1,4 @@
-// DeadLettersCommand.swift: `weir dead-letters`: the events that providers rejected, and why.
+// DeadLettersCommand.swift: `weir dead-letters`: prints the events that providers rejected, with the reasons.
 
 #if Tool
   import ArgumentParser
@@ -79,7 +79,7 @@
       return [name]
     }
 
-    /// Prints those of one provider; answers whether something can't be read.
+    /// Prints the dead letters of one provider. Returns whether some dead letters can't be read.
     private func print(_ name: String, _ left: inout UInt64) throws -> Bool {
       let path = "\(directory)/\(Self.folder)/\(name)"
       let reader = try EventReader(directory: path)
@@ -112,7 +112,7 @@
         JSONText.append(letter.attempts, to: &bytes)
         JSONText.append(literal: ",\"event\":", to: &bytes)
         EventFormat.jsonl.append(event, withContext: false, to: &bytes)
-        // The newline that ends the event goes behind the object that it is in.
+        // The event's newline moves to the end of the surrounding object.
         bytes.removeLast()
         JSONText.append(literal: "}\n", to: &bytes)
       case .text:

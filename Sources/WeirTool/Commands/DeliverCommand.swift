@@ -1,5 +1,5 @@
-// DeliverCommand.swift: `weir deliver`: a log's events to a URL or into files, as far as they were not delivered
-// before.
+// DeliverCommand.swift: `weir deliver`: delivers the events of a log that were not delivered before, to a URL or into
+// files.
 
 #if Tool
   import ArgumentParser
@@ -121,7 +121,7 @@
       return outcome
     }
 
-    /// Larger deliveries than a program's own, which wants its events out soon: here the log is there already.
+    /// Larger batches than in a program, which delivers its events soon. Here the events are already in the log.
     static func options(_ start: DeliveryOptions.Start) -> DeliveryOptions {
       var options = DeliveryOptions()
       options.start = start

@@ -1,4 +1,4 @@
-// DemoCommand.swift: `weir demo`: captures, kills, recovers and compares, in front of the reader's eyes.
+// DemoCommand.swift: `weir demo`: captures events, kills the capturing process, recovers the log, and compares.
 
 #if Tool
   import ArgumentParser
@@ -55,7 +55,7 @@
       do {
         try run(in: folder, executable, sample, stop)
       } catch {
-        // A demo that failed keeps its log only where it was asked to.
+        // A failed demo keeps its log only if asked to.
         if keep == nil { try? FileManager.default.removeItem(atPath: folder) }
         throw error
       }
@@ -98,7 +98,7 @@
       if case .signal(let number) = stop.cause { throw ExitCode.signal(number) }
     }
 
-    /// Answers the line numbers that the child acknowledged before it died.
+    /// Returns the line numbers that the child acknowledged before its death.
     private func recordAndKill(
       _ log: String, _ folder: String, _ executable: String, _ sample: String, _ stop: StopSwitch
     ) throws -> [UInt64] {
@@ -114,7 +114,7 @@
       acknowledgements.read(from: child.output, until: killAfter, unless: stop)
       child.kill()
       let nanoseconds = MonotonicTime.now.nanoseconds - start
-      // What it acknowledged between the count and its death is still in the pipe, and counts.
+      // Acknowledgements between the count and the child's death are still in the pipe, and count too.
       acknowledgements.read(from: child.output, until: .max, unless: stop)
       let signal = child.waitForEnd()
       guard signal == SIGKILL || stop.isThrown else {
@@ -156,7 +156,7 @@
         """)
     }
 
-    /// Whether everything acknowledged is there, once, and equal to its line.
+    /// Whether every acknowledged event is in the log, once, and equal to its line.
     private func compare(_ log: String, _ sample: String, _ acknowledged: [UInt64]) throws -> Bool {
       var comparison = Comparison(lines: try Sample.events(at: sample), threads: Self.threads)
       let reader = try EventReader(directory: log)
@@ -181,7 +181,7 @@
       return isWhole
     }
 
-    /// How long a capture takes where nothing disturbs it: without acknowledgements, on one thread.
+    /// How long an undisturbed capture takes: without acknowledgements, on one thread.
     private func measure(_ log: String, _ sample: String, _ stop: StopSwitch) throws {
       defer { try? FileManager.default.removeItem(atPath: log) }
       var configuration = Tracker.Configuration()
@@ -221,13 +221,13 @@
         """)
     }
 
-    /// The path from the current directory, if it lies in there.
+    /// The path relative to the current directory, if the file is in the current directory.
     private static func shortened(_ path: String) -> String {
       let here = FileManager.default.currentDirectoryPath + "/"
       return path.hasPrefix(here) ? String(path.dropFirst(here.count)) : path
     }
 
-    /// For a shell.
+    /// The text, quoted for a shell.
     static func quoted(_ word: String) -> String {
       let isPlain = word.utf8.allSatisfy { byte in
         byte > 0x7F || "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+".utf8.contains(byte)

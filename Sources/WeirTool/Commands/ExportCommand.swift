@@ -1,4 +1,4 @@
-// ExportCommand.swift: `weir export`: events of a log as one file of JSON lines or one table.
+// ExportCommand.swift: `weir export`: writes events of a log as one file of JSON lines or one table.
 
 #if Tool
   import ArgumentParser
@@ -89,13 +89,13 @@
       columns?.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
     }
 
-    /// How much text is written together.
+    /// The number of bytes of text that are written together.
     private static let bufferBytes = 256 << 10
 
     func validate() throws {
       if columns != nil, format != .csv { throw ValidationError("--columns is for --format csv; leave it out") }
       let names = columnNames ?? []
-      // A column that is left empty would say that no event has such a field.
+      // An empty column would say that no event has the field.
       if names.contains("") { throw ValidationError("--columns has an empty name in it; leave it out") }
       if let name = names.first(where: { name in names.count { $0 == name } > 1 }) {
         throw ValidationError("--columns has \(Terminal.quoted(name)) twice; name each column once")
@@ -108,7 +108,7 @@
     func run() throws {
       let stop = try StopSwitch()
       stop.stopOnSignals()
-      // The log first: one that is not there is no reason to touch the output.
+      // The log is opened first, so that a missing log leaves the output untouched.
       let source = try Source(self, stop)
       let target = try OutputTarget(output)
       var buffer: [UInt8] = []
@@ -148,7 +148,7 @@
   }
 
   extension ExportCommand {
-    /// The events chosen. May be read twice, and gives the same ones both times, of a log that grows too.
+    /// The selected events. They may be read twice. Both readings give the same events, even if the log grows.
     fileprivate final class Source {
       private let command: ExportCommand
       private let stop: StopSwitch
@@ -164,7 +164,7 @@
         first = try EventReader(directory: command.directory)
       }
 
-      /// Gives each event to `take`, redacted unless told otherwise, until the stop switch is thrown.
+      /// Passes each event to `take` until the stop switch is thrown. Events are redacted by default.
       func read(_ take: (StoredEvent) throws -> Void) throws {
         let reader = try first ?? EventReader(directory: command.directory)
         first = nil
@@ -172,7 +172,7 @@
         let directory = command.directory
         reader.onSkip = { [self] skip in
           if !skip.isRemoval { isDamaged = true }
-          // The second reading finds the same again.
+          // The second reading finds the same damage again.
           if isFirstReading { writeDiagnostic("\(directory): \(Damage.describe(skip))") }
         }
         var next: Offset = 0

@@ -1,4 +1,4 @@
-// JourneyCommand.swift: `weir journey`: the way of one event, from its capture to each provider.
+// JourneyCommand.swift: `weir journey`: prints the journey of an event, from its capture to each provider.
 
 #if Tool
   import ArgumentParser
@@ -62,7 +62,7 @@
     }
   }
 
-  /// An event as a person names it.
+  /// An event as named on the command line.
   enum EventArgument: ExpressibleByArgument, Equatable {
     case offset(Offset)
     case id(EventID)

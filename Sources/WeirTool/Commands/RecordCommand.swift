@@ -1,4 +1,4 @@
-// RecordCommand.swift: `weir record`: events from a file or standard input into a log.
+// RecordCommand.swift: `weir record`: captures events from a file or standard input into a log.
 
 #if Tool
   import ArgumentParser
@@ -138,7 +138,7 @@
     }
 
     func run() throws {
-      // The input first: a mistyped file name shall not leave a new log behind.
+      // The input is opened first, so that a mistyped file name creates no log.
       let input = try InputFile(path: file)
       let source = try ProviderSource(provider)
       let stop = try StopSwitch()
@@ -178,7 +178,7 @@
       }
     }
 
-    /// After the end of the input: delivers the rest, and closes the log.
+    /// Delivers the remaining events after the end of the input, and closes the log.
     private func deliver(_ delivery: DeliveryRun?, _ stop: StopSwitch) throws -> DeliveryOutcome? {
       guard let delivery else { return nil }
       let deadline = budget.map { ContinuousClock.now + $0.duration }
@@ -202,7 +202,7 @@
 
     private var configuration: Tracker.Configuration {
       var configuration = Tracker.Configuration()
-      // One lane for each thread, and those that the log keeps for threads without one.
+      // One lane for each thread, and the lanes that the log keeps for threads without a lane.
       configuration.laneCount = max(configuration.laneCount, threads + configuration.spareLanes)
       configuration.whenFull = .block
       configuration.logger = nil
@@ -227,7 +227,7 @@
       ).run()
     }
 
-    /// How the command ends, the gravest reason first.
+    /// How the command ends. The most serious reason comes first.
     private func end(
       _ recorded: (tally: Tally, inputError: ToolError?), _ cause: StopCause?, _ closing: ToolError?
     ) throws {
@@ -251,7 +251,7 @@
     }
   }
 
-  /// What the options of `weir record` are called in the library's errors.
+  /// The names of the options of `weir record` for the library's properties, for error texts.
   enum RecordOptions {
     static let names = [
       "laneBytes": "--lane-bytes", "segmentBytes": "--segment-bytes", "ringDirectory": "--ring-directory",

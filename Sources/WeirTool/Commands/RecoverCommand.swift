@@ -1,4 +1,5 @@
-// RecoverCommand.swift: `weir recover`: opens a log, which recovers what a dead writer left, and closes it.
+// RecoverCommand.swift: `weir recover`: opens a log, which recovers the events that a dead writer left, and closes the
+// log.
 
 #if Tool
   import ArgumentParser
@@ -49,9 +50,8 @@
       try writeOutput(json ? try Table.json(RecoverReport(report)) : Self.text(report, directory))
     }
 
-    /// A directory that holds other things and no log is a mistyped one, and shall not be made into a log. An empty one
-    /// may be all that a recorder left which was killed while it made the log. Whatever else is wrong is for the
-    /// opening to judge.
+    /// Refuses a directory that has other files and no log, because the name was probably mistyped. An empty directory
+    /// is accepted: a recorder may have been killed while creating the log. The opening detects all other errors.
     private func refuseUnlessLog() throws {
       do throws(WeirError) {
         _ = try EventReader(directory: directory)
@@ -147,7 +147,7 @@
       unknownTail = report.unknownTail
     }
 
-    /// As ids begin with it; a number of 64 bits would not survive every JSON reader.
+    /// The beginning of the opening's ids, as text, because not every JSON reader keeps a 64-bit number.
     private static func name(_ opening: UInt64) -> String {
       String(EventID(opening: opening, sequence: 0).description.prefix(16))
     }

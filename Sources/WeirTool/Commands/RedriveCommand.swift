@@ -1,4 +1,4 @@
-// RedriveCommand.swift: `weir redrive`: gives a provider again what it rejected.
+// RedriveCommand.swift: `weir redrive`: gives rejected events to a provider again.
 
 #if Tool
   import ArgumentParser
@@ -37,7 +37,7 @@
     var budget: TimeSpan?
 
     private static let longest = Duration.seconds(365 * 86_400)
-    /// How long its end may take after a signal: twice what a provider is given to return.
+    /// How long the command may take to end after a signal: twice the time that a provider has to return.
     private static let patience: UInt64 = 12_000_000_000
 
     func validate() throws {
@@ -72,7 +72,8 @@
         redriving.cancel()
         let end = MonotonicTime.now.nanoseconds + Self.patience
         while !isDone.isSet, MonotonicTime.now.nanoseconds < end { Thread.sleep(forTimeInterval: 0.02) }
-        // A provider that does not return is left: what was settled last may come again, as after a kill.
+        // A provider that does not return is abandoned. The last settled events may be delivered again, as after a
+        // kill.
         if !isDone.isSet, case .signal(let number) = stop.cause { throw ExitCode.signal(number) }
       }
       let report = try waitForEnd { try await redriving.value }

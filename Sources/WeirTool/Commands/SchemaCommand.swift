@@ -1,4 +1,4 @@
-// SchemaCommand.swift: `weir schema`: prints the types of events in a log, and compares them with another's.
+// SchemaCommand.swift: `weir schema`: prints the event types of a log, and compares the event types of two logs.
 
 #if Tool
   import ArgumentParser
@@ -123,7 +123,7 @@
       breaking = changes.count { $0.isBreaking }
     }
 
-    /// A line for each difference, then the sums.
+    /// One line for each difference, then the totals.
     var text: String {
       let lines = changes.map { Terminal.printable($0.description) + "\n" }.joined()
       if changes.isEmpty { return "no difference\n" }
@@ -133,7 +133,7 @@
 
   /// Where a schema is read from.
   enum SchemaSource {
-    /// A log's, and whether something in it could not be read.
+    /// The schema of a log, and whether some of the log could not be read.
     static func log(_ directory: String) throws -> (Schema, isDamaged: Bool) {
       var isDamaged = false
       let schema = try Schema(of: LogDirectory(directory)) { skip in
@@ -143,13 +143,13 @@
       return (schema, isDamaged)
     }
 
-    /// That of a log, or of a file if it is one.
+    /// The schema of a log, or of a file if the path is a file.
     static func schema(_ path: String) throws -> Schema {
       var isDirectory: ObjCBool = false
       guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), !isDirectory.boolValue else {
         return try log(path).0
       }
-      // A pipe too, which Data(contentsOf:) refuses: weir schema diff <(…) events.
+      // Also reads pipes, which Data(contentsOf:) refuses: weir schema diff <(…) events.
       guard let file = FileHandle(forReadingAtPath: path), let bytes = try? file.readToEnd() ?? Data() else {
         throw ToolError("\(path) can't be read: \(systemMessage(errno)); check its permissions")
       }

@@ -1,4 +1,4 @@
-// StatCommand.swift: `weir stat`: sums up a log.
+// StatCommand.swift: `weir stat`: summarises a log.
 
 #if Tool
   import ArgumentParser
@@ -100,7 +100,7 @@
 
     func text(of directory: String) -> String {
       let losses = dropped.filter { $0.value > 0 }.sorted { $0.key < $1.key }
-      // Counters in the ring carry no checksum: damaged ones may add up to more than there are numbers.
+      // Counters in the ring have no checksum: the sum of damaged counters may overflow.
       let total = losses.reduce(UInt64(0)) { sum, loss in
         let (next, isTooMuch) = sum.addingReportingOverflow(loss.value)
         return isTooMuch ? .max : next

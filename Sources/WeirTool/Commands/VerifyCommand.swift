@@ -1,4 +1,4 @@
-// VerifyCommand.swift: `weir verify`: holds every byte of a log against its checksum.
+// VerifyCommand.swift: `weir verify`: checks every byte of a log against its checksum.
 
 #if Tool
   import ArgumentParser
@@ -63,7 +63,7 @@
         problem = finding.problem
       }
 
-      /// One line: where, what, and which events it costs.
+      /// One line: the place, the damage, and the events that are lost.
       var text: String {
         Damage.describe(
           file: file, problem: problem, position: position, bytes: bytes, firstOffset: firstOffset, count: count)

@@ -5,7 +5,7 @@
   import WeirContracts
   import WeirJSON
 
-  /// What `weir contract check` found, summed up.
+  /// The summary of `weir contract check`.
   struct ContractReport {
     /// A rule of a field of an event; for defaults the rule is empty.
     private struct Key: Hashable {
@@ -17,7 +17,7 @@
     private struct Count {
       var count: UInt64 = 0
       var firstOffset: Offset
-      /// What was found first, or filled in.
+      /// The first value that was found, or the value that was filled in.
       var example: FieldValue?
     }
 
@@ -34,7 +34,7 @@
     private var violating: UInt64 = 0
     private(set) var violations: UInt64 = 0
     private var defaulted: UInt64 = 0
-    /// Events whose definitions are lost to damage: nobody can say what is in them.
+    /// Events whose definitions are lost to damage, so that the events can't be decoded.
     private(set) var unchecked: UInt64 = 0
 
     init(contract: Contract, showSensitive: Bool) {
@@ -42,7 +42,7 @@
       self.showSensitive = showSensitive
     }
 
-    /// Counts an event that can't be held against the contract.
+    /// Counts an event that can't be checked against the contract.
     mutating func addUnchecked() { unchecked += 1 }
 
     /// Whether the log is as the contract says; nil if nothing says otherwise, but not every event could be checked.
@@ -77,7 +77,7 @@
       return true
     }
 
-    /// The most frequent first; of equally many, in the order of the log.
+    /// The counts, most frequent first. Equal counts are in the order of the log.
     private static func sorted(_ counts: [Key: Count]) -> [(key: Key, value: Count)] {
       counts.sorted { left, right in
         if left.value.count != right.value.count { return left.value.count > right.value.count }

@@ -1,4 +1,4 @@
-// DeliveryOutcome.swift: what a delivery came to, as a line for people and as an exit code.
+// DeliveryOutcome.swift: the outcome of a delivery, as a line for people and as an exit code.
 
 #if Tool
   import ArgumentParser
@@ -12,11 +12,11 @@
       var acknowledged: UInt64
       var rejected: UInt64
       var pending: UInt64
-      /// Events that were passed over, by reason.
+      /// Lost events, by reason.
       var lost: [Ledger.LossReason: UInt64]
-      /// Why delivery stopped until somebody mends something; nil if it did not.
+      /// Why delivery stopped until somebody repairs something; `nil` if delivery did not stop.
       var stopped: String?
-      /// What last went wrong, where something is pending.
+      /// The last error, if events are pending.
       var error: String?
 
       init(_ report: DeliveryReport.Entry) {
@@ -59,7 +59,7 @@
       }
     }
 
-    /// What is not as it should be, a line each.
+    /// The problems, one line each.
     var complaints: [String] {
       entries.flatMap { entry in
         var lines: [String] = []
@@ -78,7 +78,7 @@
       }
     }
 
-    /// The gravest reason first.
+    /// The exit code. The most serious reason comes first.
     var exitCode: ExitCode {
       if entries.contains(where: { $0.stopped != nil }) { return .deliveryStopped }
       if entries.contains(where: { $0.pending > 0 }) { return .pending }
@@ -87,10 +87,10 @@
       return .success
     }
 
-    /// Whether this log has nothing more for these providers.
+    /// Whether the log has no more events for these providers.
     var isEmpty: Bool { entries.allSatisfy { $0.pending == 0 && $0.stopped == nil } }
 
-    /// The gravest of several.
+    /// The most serious of several exit codes.
     static func gravest(_ codes: [ExitCode]) -> ExitCode {
       let order: [ExitCode] = [.cannotRun, .deliveryStopped, .pending, .eventsRefused, .damaged]
       return order.first { codes.contains($0) } ?? .success

@@ -5,18 +5,18 @@
   import WeirDelivery
 
   struct DeliveryRun: Sendable {
-    /// How often the ledger is looked at.
+    /// The interval at which the ledger is read.
     private static let interval = Duration.milliseconds(200)
-    /// The same of a delivery that follows the log: it may have nothing to do for days.
+    /// The same for a delivery that follows the log, which may have nothing to do for days.
     private static let followInterval = Duration.seconds(1)
-    /// How often it is looked whether to stop.
+    /// The interval at which the stop switch is checked.
     private static let pause = Duration.milliseconds(20)
     private static let followPause = Duration.milliseconds(250)
-    /// How often it is looked how far other processes have come.
+    /// The interval at which the progress of other processes is checked.
     private static let releaseInterval = Duration.seconds(1)
-    /// How often it is looked, while events are captured, whether their delivery is in trouble.
+    /// The interval at which, during a capture, the delivery is checked for problems.
     private static let showInterval = Duration.seconds(5)
-    /// How long a delivery that is stopped by a signal may go on.
+    /// How long a delivery may continue after a signal.
     private static let lastBudget = Duration.seconds(2)
 
     private let dispatcher: Dispatcher
@@ -26,10 +26,10 @@
     private let start = MonotonicTime.now.nanoseconds
     /// All that is left is to deliver, and its own watch tells of trouble.
     private let isEnding: Latch
-    /// Looks what other processes delivered, and tells of trouble.
+    /// Checks what other processes delivered, and reports problems.
     private let releasing: Task<Void, Never>?
 
-    /// Begins the delivery of the log in a directory, beside whoever writes it.
+    /// Begins the delivery of the log in a directory, while another process may write the log.
     init(log: String, to providers: [any Provider], _ options: DeliveryOptions) async throws(WeirError) {
       let before = try LogDirectory(log).ledger()
       let dispatcher = try Dispatcher(directory: log, configuration: Self.configuration)
@@ -77,15 +77,15 @@
       self.before = names.compactMap { before[$0] }
     }
 
-    /// Trouble is shown from the ledger, in the tool's own words.
+    /// Discards the library's messages: the tool reports problems from the ledger, in its own words.
     private static var configuration: Dispatcher.Configuration {
       var configuration = Dispatcher.Configuration()
       configuration.logger = nil
       return configuration
     }
 
-    /// Delivers until nothing is pending but for providers that stopped, or, if it follows, until the switch is thrown;
-    /// at most until the deadline. Shows how far it is.
+    /// Delivers until no events are pending except for stopped providers, or, for a delivery that follows, until the
+    /// switch is thrown; at most until the deadline. Shows the progress.
     func end(follows: Bool, deadline: ContinuousClock.Instant?, stop: StopSwitch) async -> DeliveryOutcome {
       isEnding.set()
       let stopped = await watch(follows: follows, deadline: deadline, stop: stop)
@@ -107,7 +107,7 @@
       return names.compactMap { ledger[$0] }
     }
 
-    /// Answers why those stopped that did.
+    /// Returns why providers stopped.
     private func watch(
       follows: Bool, deadline: ContinuousClock.Instant?, stop: StopSwitch
     ) async -> [String: String] {
@@ -120,7 +120,7 @@
       while !stop.isThrown, !isFlushed.isSet, deadline.map({ ContinuousClock.now < $0 }) ?? true {
         if ContinuousClock.now >= next {
           let entries = entries
-          // Told at the end, with what to do.
+          // Reported at the end, with what to do.
           if !follows, Self.reasons(entries).count == names.count { break }
           watch.show(entries, dispatcher.report)
           next = .now + (follows ? Self.followInterval : Self.interval)
@@ -130,7 +130,7 @@
       return Self.reasons(entries)
     }
 
-    /// Until nothing is pending but for those that stopped.
+    /// Waits until no events are pending except for stopped providers.
     private func flush(_ isDone: Latch) async {
       while !Task.isCancelled {
         let report = await dispatcher.flush(timeout: .seconds(1))

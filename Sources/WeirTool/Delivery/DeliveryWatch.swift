@@ -1,16 +1,16 @@
-// DeliveryWatch.swift: what a delivery in progress shows: the progress line, each trouble once, and what is lost.
+// DeliveryWatch.swift: the output of a delivery in progress: the progress line, each problem once, and lost events.
 
 #if Tool
   import Weir
   import WeirDelivery
 
   struct DeliveryWatch {
-    /// At most so often a trouble of one provider is told, and what it lost.
+    /// The shortest interval between two messages about the problems and losses of one provider.
     static let interval = Duration.seconds(10)
-    /// A stop that lasts is told again so long after.
+    /// The interval at which a lasting stop is reported again.
     static let reminder = Duration.seconds(3600)
 
-    /// What was told of a provider.
+    /// The last messages about a provider.
     private struct Told {
       /// The trouble; nil if it goes on.
       var trouble: String?
@@ -27,7 +27,7 @@
     private var told: [String: Told] = [:]
     private var toldLosses: [String: (count: UInt64, at: ContinuousClock.Instant)] = [:]
 
-    /// With `follows`, losses are told as they are passed over; otherwise the last line has them soon.
+    /// With `follows`, losses are reported when they occur. Otherwise the final line reports the losses.
     init(
       before: [Ledger.Entry], progress: Progress?, follows: Bool = false,
       write: @escaping (String) -> Void = { writeDiagnostic($0) }
@@ -61,7 +61,7 @@
       switch entry.state {
       case .stopped(let reason):
         let text = Terminal.printable(reason)
-        // What was a trouble before is worse now.
+        // The earlier problem has become worse.
         let isWorse = before.map { $0.trouble != nil && !$0.isStopped } ?? false
         let isKnown = before.map { $0.isStopped && $0.trouble == text } ?? false
         let isReminder = before.map { now >= $0.at + Self.reminder } ?? true
@@ -87,7 +87,7 @@
       told[name] = Told(trouble: trouble, isStopped: isStopped, at: now)
     }
 
-    /// What a provider does not want is not lost to anybody.
+    /// Events that a mapper withholds from a provider are not lost.
     private mutating func tellLosses(_ entry: DeliveryReport.Entry, at now: ContinuousClock.Instant) {
       let losses = entry.lost.filter { $0.key != .withheld }
       let lost = losses.values.reduce(0, &+)

@@ -1,5 +1,4 @@
-// KeySource.swift: where the key for a provider comes from. Never from the command line, which every process of the
-// machine may read.
+// KeySource.swift: the source of a provider's key. Never the command line, which every process of the machine may read.
 
 #if Tool
   import Foundation
@@ -9,15 +8,15 @@
     case file(String)
     case environment(String)
 
-    /// The longest key that is taken: what is longer is not a key, but a wrong file.
+    /// The maximum length of a key. A longer text is not a key but a wrong file.
     static let maximumBytes = 16 << 10
 
-    /// Reads the key, without white space around it. Its text is in no error.
+    /// Reads the key, without surrounding white space. No error contains the key.
     func read(environment: [String: String] = ProcessInfo.processInfo.environment) throws(ToolError) -> String {
       let (text, place) = try read(environment)
       let key = text.trimmingCharacters(in: .whitespacesAndNewlines)
       guard !key.isEmpty else { throw ToolError("\(place) has no key in it; put the provider's key there") }
-      // A line break in a header would end it, and what follows would be taken for another one.
+      // A line break would end the header, and the text after it would be read as another header.
       guard key.unicodeScalars.allSatisfy({ $0.value > 0x20 && $0.value < 0x7F }) else {
         throw ToolError(
           "\(place) has white space or control characters in the key; put the key there, and nothing else")

@@ -1,5 +1,5 @@
-// LogFamily.swift: the logs in the subdirectories of a directory, as the processes of a pre-fork server leave them:
-// some are written, others were left by processes that are dead.
+// LogFamily.swift: the logs in the subdirectories of a directory, as a pre-fork server leaves them: live processes
+// write some of the logs, dead processes left the others.
 
 #if Tool
   import Foundation
@@ -8,7 +8,7 @@
   struct LogFamily {
     /// The directories of the logs, in order of their names.
     let logs: [String]
-    /// What could not be looked at, in words.
+    /// Messages about directories that could not be read.
     let complaints: [String]
 
     /// Whether `directory` holds a log itself.
@@ -22,8 +22,7 @@
       }
     }
 
-    /// Looks into the subdirectories of `parent`; a symbolic link is not followed. Throws if there is no such
-    /// directory.
+    /// Reads the subdirectories of `parent`. Symbolic links are not followed. Throws if the directory does not exist.
     init(_ parent: String) throws {
       let names: [String]
       do {
@@ -50,18 +49,18 @@
       self.complaints = complaints
     }
 
-    /// What taking over a log came to.
+    /// The result of taking over a log.
     enum Takeover: Equatable {
-      /// A process writes it.
+      /// A process writes the log.
       case live
-      /// It was closed in order, or recovered before.
+      /// The log was closed in order, or was recovered before.
       case inOrder
-      /// Recovered now; so many events were in its lanes.
+      /// The log is now recovered, with this number of events from its lanes.
       case recovered(fromLanes: UInt64)
     }
 
-    /// Recovers the log of a dead process, as its next opening would: what is in its lanes goes into segments. Leaves
-    /// alone a log that has a writer, and one that is in order.
+    /// Recovers the log of a dead process, as its next opening would: the events in the lanes are written to segments.
+    /// A log that has a writer, or that is in order, stays as it is.
     static func takeOver(_ directory: String) throws(WeirError) -> Takeover {
       let statistics = try LogDirectory(directory).statistics()
       if statistics.isLive { return .live }
@@ -76,7 +75,7 @@
         try tracker.close()
         return .recovered(fromLanes: recovered)
       } catch {
-        // Its process, or another one, was faster.
+        // The log's process, or another process, was faster.
         if error.code == .locked { return .live }
         throw error
       }

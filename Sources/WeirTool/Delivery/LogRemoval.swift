@@ -1,4 +1,4 @@
-// LogRemoval.swift: removes the directory of a log that nobody writes and that everybody has got.
+// LogRemoval.swift: removes the directory of a log that has no writer and is completely delivered.
 
 #if Tool
   import Foundation
@@ -7,19 +7,20 @@
   import WeirDelivery
 
   enum LogRemoval {
-    /// Removes the log in `directory` as a whole, or answers why not and leaves it as it is.
+    /// Removes the log in `directory` as a whole. Otherwise returns the reason, and leaves the log as it is.
     ///
-    /// It goes if no process writes it, all providers that it knows of have everything, `name`s among them, and there
-    /// is nothing in it that is nowhere else: dead letters, quarantined bytes, violations, and whatever is no part of a
-    /// log, such as another log or what was delivered, if that went to a directory in this one. The writer's lock is
-    /// held from before the look to the end, so nobody opens the log meanwhile and captures into what is about to go.
+    /// The log is removed if no process writes the log, if all its known providers, including `names`, have settled all
+    /// events, and if the directory has no data that exists nowhere else: dead letters, quarantined bytes, violations,
+    /// and files that are no part of a log, such as another log, or delivered files in a subdirectory. The writer's
+    /// lock is held from before the check to the end, so that no process opens the log meanwhile and loses its
+    /// captures.
     static func remove(_ directory: String, deliveredTo names: [String]) throws -> String? {
       guard let lock = WriterLock(of: directory) else { return "a process writes it" }
       defer { withExtendedLifetime(lock) {} }
       let log = LogDirectory(directory)
       let ledger = try log.ledger()
       for name in names where ledger[name] == nil { return "\(name) has no place in it" }
-      // Where its cursor can't be read, nobody knows what it has: it may start over.
+      // If the cursor can't be read, the provider may start over.
       if let entry = ledger.entries.first(where: { $0.error != nil }) {
         return "the place of \(entry.provider) in it is not known: \(entry.error ?? "")"
       }
@@ -39,7 +40,7 @@
       return nil
     }
 
-    /// Whether the directory of a log has files and directories of this name: those of the format's page, and no other.
+    /// Whether files or directories with this name are part of a log, according to the format's page.
     static func isPart(_ name: String) -> Bool {
       if parts.contains(name) { return true }
       if let number = ["prepared-", "batch-"].first(where: { name.hasPrefix($0) }).map({ name.dropFirst($0.count) }) {
@@ -69,14 +70,15 @@
       }
     }
 
-    /// The cursors after what they are about, so that after a kill on the way nothing is delivered again. The lock goes
-    /// last: who comes before that finds the log locked, who comes after it finds no log.
+    /// Removes the files in order. The cursors are removed after the segments, so that after a kill nothing is
+    /// delivered again. The lock is removed last: an earlier opening finds the log locked, a later opening finds no
+    /// log.
     private static func removeFiles(_ directory: String, _ names: [String]) throws {
       let last = ["cursors", WriterLock.fileName]
       for name in names.filter({ !last.contains($0) }) + names.filter({ $0 == "cursors" }) {
         try FileManager.default.removeItem(atPath: "\(directory)/\(name)")
       }
-      // An error here means that somebody put something there meanwhile: that stays.
+      // An error here means that somebody added a file meanwhile. The file stays.
       guard unlink("\(directory)/\(WriterLock.fileName)") == 0, rmdir(directory) == 0 else {
         throw ToolError("\(directory) can't be removed: \(systemMessage(errno)); its events were delivered")
       }

@@ -1,4 +1,4 @@
-// ProviderAddress.swift: where events are delivered to, as it is named on the command line: a URL or a path.
+// ProviderAddress.swift: the destination of a delivery, as named on the command line: a URL or a path.
 
 #if Tool
   import ArgumentParser
@@ -16,11 +16,11 @@
     /// An endpoint.
     case endpoint(String)
 
-    /// Takes what `--to` was given. Throws for an address that no delivery could use, and for a key in it.
+    /// Parses the argument of `--to`. Throws for an address that no delivery could use, and for an address with a key.
     init(_ text: String) throws(ToolError) {
       guard let mark = text.range(of: "://") else {
         guard !text.isEmpty else { throw ToolError("--to is empty; give a URL or a path") }
-        // Taken for a path it would get a directory of that name, and all would count as delivered.
+        // Taken as a path, the address would create a directory, and all events would count as delivered.
         guard !Self.looksLikeHost(text) else {
           throw ToolError(
             "--to \(Terminal.printable(text)) is a path as it stands; write http://\(Terminal.printable(text)), "
@@ -45,7 +45,7 @@
       self = .endpoint(text)
     }
 
-    /// Whether it is a host with a port, or a scheme with too few slashes: an address that was not written out.
+    /// Whether the text is an incomplete address: a host with a port, or a scheme with too few slashes.
     private static func looksLikeHost(_ text: String) -> Bool {
       let first = text.prefix { $0 != "/" }
       guard let colon = first.lastIndex(of: ":") else { return false }
@@ -54,7 +54,7 @@
       return colon > first.startIndex && port.count <= 5 && port.allSatisfy { $0.isASCII && $0.isNumber }
     }
 
-    /// Whether it is a URL with a query.
+    /// Whether the address is a URL with a query.
     var hasQuery: Bool {
       if case .endpoint(let url) = self { url.prefix { $0 != "#" }.contains("?") } else { false }
     }
@@ -63,12 +63,12 @@
       if case .endpoint = self { true } else { false }
     }
 
-    /// Whether it is spoken to over TLS.
+    /// Whether the endpoint uses TLS.
     var isEncrypted: Bool {
       if case .endpoint(let url) = self { url.lowercased().hasPrefix("https:") } else { false }
     }
 
-    /// For messages: without what may be a key, in front of the host or in a query.
+    /// The address for messages, without parts that may be a key: the user before the host, and the query.
     var shown: String {
       switch self {
       case .files(let path): path
@@ -84,9 +84,9 @@
       return String(plain[..<mark.upperBound] + plain[plain.index(after: at)...])
     }
 
-    /// The name of its cursor where none is given. The same for the same provider, another one for another: what one
-    /// has been given says nothing of what the other one has. `place` is what tells providers of one address apart:
-    /// a table, a project. A key does not, which changes while the provider stays.
+    /// The default name of the provider's cursor. The name is the same for the same provider, and different for
+    /// different providers, because each provider needs its own cursor. `place` distinguishes providers with one
+    /// address: a table, a project. A key does not distinguish providers, because a key may change.
     func name(_ preset: PresetName, place: [String] = []) -> String {
       switch self {
       case .files(let path):
@@ -103,7 +103,7 @@
         let isPlain = scalar.isASCII && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil)
         return isPlain ? Character(scalar) : "-"
       }
-      // FNV-1a: tells providers apart, and guards against nothing.
+      // FNV-1a: distinguishes providers, and is no protection.
       let hash = whole.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }
       let digits = String(hash, radix: 16)
       return "\(kind)-\(String(words.prefix(40)))-\(String(repeating: "0", count: 8 - digits.count))\(digits)"

@@ -1,4 +1,4 @@
-// ProviderOptions.swift: the options that say where a command delivers to, the same in all that deliver.
+// ProviderOptions.swift: the options for destinations, shared by all commands that deliver.
 
 #if Tool
   import ArgumentParser
@@ -92,7 +92,7 @@
 
     var key: KeySource? { keyFile.map { .file($0) } ?? keyEnv.map { .environment($0) } }
 
-    /// The providers in the order given. Throws for what no delivery could use.
+    /// The providers, in the given order. Throws for options that no delivery could use.
     func addresses() throws(ToolError) -> [Named] {
       var named: [Named] = []
       for (index, text) in to.enumerated() {

@@ -9,7 +9,7 @@
     import WeirHTTP
   #endif
 
-  /// A provider may be used by one dispatcher, and is shut down with it: for each log there are new ones.
+  /// Makes new providers for each log, because a provider belongs to one dispatcher and is shut down with it.
   struct ProviderSource: Sendable {
     let addresses: [ProviderOptions.Named]
     private let options: Options
@@ -29,8 +29,7 @@
       var certificateKey: String?
     }
 
-    /// Reads the key, and looks whether a provider can be made of everything, so that a mistake is told before anything
-    /// is touched.
+    /// Reads the key, and checks that every provider can be made, so that a mistake is reported before any change.
     init(_ given: ProviderOptions, environment: [String: String] = ProcessInfo.processInfo.environment) throws {
       addresses = try given.addresses()
       let named = environment["SSL_CERT_FILE"].flatMap { $0.isEmpty ? nil : $0 }

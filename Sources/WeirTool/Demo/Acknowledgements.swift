@@ -4,12 +4,12 @@
   import Glibc
 
   struct Acknowledgements {
-    /// The numbers, in the order in which they came.
+    /// The numbers, in the order of their arrival.
     private(set) var numbers: [UInt64] = []
-    /// Digits whose newline has not come yet.
+    /// Digits whose newline has not arrived yet.
     private var unfinished: UInt64 = 0
 
-    /// Takes in what was read.
+    /// Adds bytes that were read from the pipe.
     mutating func take(_ bytes: some Sequence<UInt8>) {
       for byte in bytes {
         if byte == 0x0A {

@@ -1,6 +1,6 @@
-// Comparison.swift: holds what a log has against what went in. The lines of each thread are known in advance (line n
-// belongs to thread (n - 1) mod N), so every event found must be the very next line of one thread, field by field:
-// nothing missing in between, nothing twice, nothing different.
+// Comparison.swift: compares the events of a log with the input. The lines of each thread are known in advance (line n
+// belongs to thread (n - 1) mod N), so every event must be the next line of one thread, field by field: no event may be
+// missing, repeated or different.
 
 #if Tool
   import Weir
@@ -8,7 +8,7 @@
   struct Comparison {
     private let lines: [AccessEvent]
     private let threads: Int
-    /// By lane: how many events were found, and which threads' lines they have all been equal to.
+    /// By lane: the number of events found, and the threads whose lines have equalled all of these events.
     private var lanes: [UInt64: (found: Int, candidates: [Int])] = [:]
     /// Events found.
     private(set) var found: UInt64 = 0
@@ -21,7 +21,7 @@
       self.threads = threads
     }
 
-    /// Takes in the next event of a lane.
+    /// Compares the next event of a lane.
     mutating func take(_ event: AccessEvent, lane: UInt64) {
       found += 1
       var state = lanes[lane] ?? (0, Array(0..<threads))
@@ -35,7 +35,7 @@
       lanes[lane] = state
     }
 
-    /// How many of the acknowledged line numbers are not among the events found.
+    /// The number of acknowledged line numbers that are not among the events found.
     func lost(of acknowledged: [UInt64]) -> Int {
       var found = Array(repeating: 0, count: threads)
       for state in lanes.values {

@@ -1,12 +1,12 @@
-// JSONLineParser.swift: reads a line of JSON into an event's name and fields. What can't be kept exactly is not read at
-// all, and its line is recorded as `malformed`: equal names in one object, and what Weir's reader of JSON refuses.
+// JSONLineParser.swift: reads a line of JSON into an event's name and fields. A line that can't be kept exactly is
+// recorded as `malformed`: a line with equal names in one object, or JSON that Weir's JSON reader refuses.
 
 #if Tool
   import Weir
   import WeirJSON
 
   enum JSONLineParser {
-    /// The line's own object does not count in the depth, it is not stored.
+    /// The line's own object does not count in the depth, because the object is not stored.
     private static let limits = JSONReader.Limits(depth: maximumDepth, nameBytes: EventType.maximumNameBytes)
 
     /// The event that a line `{"event":"name","fields":{…}}` says: these two members in either order and no others.

@@ -1,5 +1,6 @@
-// LineSplitter.swift: cuts a stream of bytes into lines, however the reads fall. A line ends at a newline, which is not
-// part of it; a carriage return before it is. The last line counts without a newline too, and so do empty lines.
+// LineSplitter.swift: splits a stream of bytes into lines, independent of the sizes of the reads. A line ends at a
+// newline. The newline is not part of the line; a carriage return before the newline is. Empty lines count, and so does
+// a last line without a newline.
 
 #if Tool
   import Glibc
@@ -12,19 +13,19 @@
   }
 
   struct LineSplitter {
-    /// Of a longer line only this much is kept. It is more than any event may have (1 MiB), so that the log refuses and
-    /// counts such a line as it does every one above its own limit, and memory stays bounded whatever the input is.
+    /// The number of bytes that are kept of a longer line. The number is larger than the limit of an event (1 MiB), so
+    /// the log refuses and counts such a line like every oversized event, and memory stays bounded for any input.
     static let lineLimit = 2 << 20
 
     private let limit: Int
     /// The beginning of a line whose end has not been read yet.
     private var unfinished: [UInt8] = []
-    /// The unfinished line has reached the limit: the rest of it is passed over.
+    /// Whether the unfinished line has reached the limit. The rest of the line is skipped.
     private var isCut = false
 
     init(limit: Int = LineSplitter.lineLimit) { self.limit = limit }
 
-    /// Takes in what was read and answers the lines that it completes; nil if it completes none.
+    /// Adds bytes that were read. Returns the lines that the bytes complete, or `nil` if there are none.
     mutating func split(_ read: [UInt8]) -> LineChunk? {
       guard let end = read.lastIndex(of: 0x0A) else {
         keep(read[...])
@@ -55,7 +56,7 @@
       isCut = unfinished.count == limit
     }
 
-    /// memchr instead of a loop: this runs over every byte of the input, in one thread for all the others.
+    /// Uses memchr instead of a loop, because one thread searches every byte of the input for all other threads.
     private func lineRanges(in bytes: [UInt8]) -> [Range<Int>] {
       var lines: [Range<Int>] = []
       lines.reserveCapacity(bytes.count / 128 + 1)

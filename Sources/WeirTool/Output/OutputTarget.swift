@@ -1,18 +1,19 @@
-// OutputTarget.swift: where an export goes: standard output, or a file that has its name only once it is whole.
+// OutputTarget.swift: the destination of an export: standard output, or a file that gets its name when it is complete.
 
 #if Tool
   import ArgumentParser
   import Foundation
   import Glibc
 
-  /// Takes bytes. A file is written under another name beside its own, synced, and renamed: whoever sees the name sees
-  /// all of it, and what had the name before stays until then. Given up, it leaves nothing behind.
+  /// Writes bytes. A file is written under a temporary name in the same directory, synced, and renamed. The file is
+  /// therefore complete when it has its name, and an earlier file of that name stays until then. An abandoned export
+  /// leaves no file behind.
   final class OutputTarget {
     private let path: String?
     private let descriptor: Int32
     private var isFinished = false
 
-    /// Standard output for nil, else a plain file that need not be there yet.
+    /// Standard output for `nil`; otherwise a plain file that need not exist yet.
     init(_ path: String?) throws(ToolError) {
       self.path = path
       guard let path else {
@@ -48,7 +49,7 @@
       }
     }
 
-    /// Everything is written: gives the file its name.
+    /// Gives the file its name after everything was written.
     func finish() throws(ToolError) {
       guard let path else { return }
       guard fsync(descriptor) == 0, rename(Self.partial(path), path) == 0 else { throw Self.failure(path, errno) }

@@ -1,5 +1,5 @@
-// Mailbox.swift: hands chunks of lines from the reading thread to one recording thread. It holds a few at most, so that
-// a long input is never in memory as a whole.
+// Mailbox.swift: passes chunks of lines from the reading thread to one recording thread. A mailbox holds a few chunks
+// at most, so that a long input is never completely in memory.
 
 #if Tool
   import Dispatch

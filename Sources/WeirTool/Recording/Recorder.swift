@@ -1,5 +1,6 @@
-// Recorder.swift: from the input to the log. One thread reads and cuts into lines, N threads parse and capture; with
-// one thread the reading thread captures too, so that a line of a slow stream is recorded the moment it comes.
+// Recorder.swift: records the input in the log. One thread reads the input and splits it into lines. N threads parse
+// and capture the lines. With N = 1 the reading thread captures too, so that each line of a slow stream is recorded at
+// once.
 
 #if Tool
   import Foundation
@@ -9,10 +10,10 @@
 
   /// Limits of `weir record`.
   enum RecordLimits {
-    /// Encoded fields of one event: the log's default. The help text says the number.
+    /// The maximum size of an event's encoded fields: the log's default. The help text contains the number.
     static let eventBytes = Tracker.Configuration().maximumEventBytes
     static let threads = 250
-    /// Chunks of up to 256 KiB that wait for one thread.
+    /// The maximum number of chunks, of up to 256 KiB each, that wait for one thread.
     static let waitingChunks = 4
   }
 
@@ -25,8 +26,8 @@
     let stop: StopSwitch
     let progress: Progress?
 
-    /// Records the whole input, or as much as there is before the switch is thrown. Where the input can't be read to
-    /// its end, what was read is recorded all the same.
+    /// Records the whole input, or the part that is read before the switch is thrown. If the input can't be read to its
+    /// end, the part that was read is recorded.
     func run() -> (tally: Tally, inputError: ToolError?) {
       let count = ProgressCount()
       let workers = (0..<threads).map { index in
@@ -58,7 +59,7 @@
           while let chunk = mailbox.take() { worker.record(chunk) }
           total.withLock { $0.add(worker.tally) }
           done.leave()
-          // A thread that ends gives its lane back. It waits for the others, so that no lane has the lines of two.
+          // A thread that ends frees its lane. The thread first waits for the others, so that no lane has lines of two.
           done.wait()
         }
       }
@@ -70,7 +71,7 @@
       return (total.withLock { $0 }, inputError)
     }
 
-    /// Reads the input once and hands on its lines, repeated. Only an input that is repeated is kept.
+    /// Reads the input once and passes on its lines, repeated. Only an input that is repeated is kept in memory.
     private func eachChunk(_ count: ProgressCount, _ body: (NumberedChunk) -> Void) -> ToolError? {
       var splitter = LineSplitter()
       var kept: [LineChunk] = []
@@ -88,7 +89,7 @@
       } catch {
         return error
       }
-      // A line that the end of the input has not finished yet is only a line if this is the end.
+      // An unfinished line is a line only if this is the end of the input.
       if !stop.isThrown, let chunk = splitter.finish() { hand(chunk) }
       guard repetitions > 1, !kept.isEmpty else { return nil }
       for round in 1..<repetitions {

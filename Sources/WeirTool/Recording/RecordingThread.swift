@@ -1,6 +1,6 @@
-// RecordingThread.swift: parses and captures the lines of one thread. Its lines are those whose number n has
-// (n - 1) mod threads equal to the thread's index, taken in order: so anyone can tell which events one thread captured,
-// and that they lie in the log in the order of the input.
+// RecordingThread.swift: parses and captures the lines of one thread: the lines whose number n has (n - 1) mod threads
+// equal to the thread's index, in order. The events of each thread are therefore known in advance, and are in the log
+// in the order of the input.
 
 #if Tool
   import Glibc
@@ -10,14 +10,15 @@
   /// Lines with their numbers, the same for all threads.
   struct NumberedChunk: Sendable {
     let chunk: LineChunk
-    /// Of the first line in it: 1 for the first line of the input, going on through every repetition.
+    /// The number of the first line in the chunk: 1 for the first line of the input, continued through all repetitions.
     let firstNumber: UInt64
   }
 
   struct RecordingThread<Format: LineFormat>: Sendable {
-    /// Captures between two looks at the clock: enough that the clock does not count, few enough to stay in the cache.
+    /// The number of captures between two readings of the clock: large enough that the readings cost nothing
+    /// noticeable, small enough that the events stay in the cache.
     private static var batchSize: Int { 256 }
-    /// Refused lines that are reported one by one, for each thread; the rest is only counted.
+    /// The number of refused lines that each thread reports one by one. Further refused lines are only counted.
     private static var reportLimit: UInt64 { 20 }
 
     let index: UInt64
@@ -61,10 +62,10 @@
       }
     }
 
-    /// Captures what is parsed. The lines' numbers are `threads` apart.
+    /// Captures the parsed lines. The lines' numbers are `threads` apart.
     private mutating func capture(firstNumber: UInt64) {
       var accepted: UInt64 = 0
-      // Borrowed from here, an event need not be copied, with its strings retained, to be captured.
+      // Events are borrowed, so that a capture neither copies an event nor retains its strings.
       let events = parsed
       let span = events.span
       let start = MonotonicTime.now.nanoseconds
@@ -111,8 +112,8 @@
       }
     }
 
-    /// One write, so that the number is out of this process before the next line is captured, and comes out whole
-    /// beside those of other threads.
+    /// Writes the number in one write, so that the number has left this process before the next line is captured, and
+    /// is not mixed with the numbers of other threads.
     private func acknowledge(_ number: UInt64) {
       do {
         try writeAll(Array("\(number)\n".utf8), to: STDOUT_FILENO)

@@ -1,4 +1,4 @@
-// Tally.swift: what a recording thread did, and the summary of all of them.
+// Tally.swift: the counts of a recording thread, and the summary of all threads.
 
 #if Tool
   import Weir
@@ -6,9 +6,9 @@
   struct Tally: Sendable, Equatable {
     /// Events that the log accepted.
     var accepted: UInt64 = 0
-    /// Events that it refused.
+    /// Events that the log refused.
     var refused: [DropReason: UInt64] = [:]
-    /// Time in the captures themselves, waiting for room included, summed over the threads.
+    /// The time of the captures, including waits for room, summed over the threads.
     var captureNanoseconds: UInt64 = 0
 
     mutating func add(_ other: Tally) {
@@ -20,18 +20,18 @@
 
   struct RecordSummary: Sendable, Equatable {
     var tally: Tally
-    /// From the first read to the closed log.
+    /// The time from the first read to the closed log.
     var nanoseconds: UInt64
-    /// What the log itself counted as refused.
+    /// The refusals that the log counted.
     var dropped: UInt64
-    /// Events that were recorded, now or before, and that the byte limit displaced before they were delivered.
+    /// Events of this or an earlier recording that the byte limit displaced before they were delivered.
     var displaced: UInt64 = 0
-    /// The same for those that retention removed.
+    /// Events of this or an earlier recording that retention removed before they were delivered.
     var expired: UInt64 = 0
-    /// What they were removed by.
+    /// The bounds that removed the events.
     var bounds = Bounds()
 
-    /// The bounds of a log, as they are given to `weir record`; nil for none.
+    /// The bounds of a log, as given to `weir record`; `nil` for none.
     struct Bounds: Sendable, Equatable {
       var bytes: UInt64?
       var retainedBytes: UInt64?

@@ -1,11 +1,11 @@
-// Blocking.swift: the way from a command, which is synchronous, to what is not.
+// Blocking.swift: runs asynchronous work from a command, which is synchronous.
 
 #if Tool
   import Foundation
   import Synchronization
 
-  /// Does asynchronous work and waits for its end. For the main thread alone, which no task runs on: a task that waited
-  /// so would take a thread from those that it waits for.
+  /// Runs asynchronous work and waits for its end. For the main thread only, on which no task runs: a task that waited
+  /// this way would block a thread that the awaited tasks need.
   func waitForEnd<Answer: Sendable>(of work: @escaping @Sendable () async throws -> Answer) throws -> Answer {
     let done = DispatchSemaphore(value: 0)
     let result = Mutex<Result<Answer, any Error>?>(nil)

@@ -1,14 +1,14 @@
-// ChildProcess.swift: a child process with a pipe from its standard output, for the demo, which has to kill one.
+// ChildProcess.swift: a child process with a pipe from its standard output, for the demo, which kills the child.
 
 #if Tool
   import Glibc
 
   struct ChildProcess {
     let identifier: pid_t
-    /// The reading end of the child's standard output. Owned by whoever started the child.
+    /// The reading end of the child's standard output. Owned by the caller that started the child.
     let output: Int32
 
-    /// Starts a program. Its standard error goes to a file, which is replaced.
+    /// Starts a program. The program's standard error goes to a file, which is replaced.
     init(_ executable: String, _ arguments: [String], errorsTo errorFile: String) throws {
       let (reader, writer) = try makePipe()
       defer { close(writer) }
@@ -19,7 +19,7 @@
       posix_spawn_file_actions_adddup2(&actions, writer, STDOUT_FILENO)
       posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errorFile, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
 
-      // The demo has blocked the signals that it waits for; the child shall not inherit that.
+      // The demo has blocked the signals for which it waits. The child must not inherit the blocked signals.
       var attributes = posix_spawnattr_t()
       posix_spawnattr_init(&attributes)
       defer { posix_spawnattr_destroy(&attributes) }
@@ -42,7 +42,7 @@
 
     func kill() { _ = Glibc.kill(identifier, SIGKILL) }
 
-    /// Waits for its end and answers the signal that ended it, or nil if it exited by itself.
+    /// Waits for the child's end. Returns the signal that ended the child, or `nil` if the child exited by itself.
     func waitForEnd() -> Int32? {
       var status: Int32 = 0
       while waitpid(identifier, &status, 0) < 0, errno == EINTR {}

@@ -1,4 +1,4 @@
-// Latch.swift: something that happens once and is asked for by others.
+// Latch.swift: a flag that is set once and read by other threads.
 
 #if Tool
   import Synchronization

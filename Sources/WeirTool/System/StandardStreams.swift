@@ -1,18 +1,18 @@
-// StandardStreams.swift: the tool's door to the operating system's reads and writes. Unbuffered, with EINTR and short
-// transfers retried, so that what a caller has written is out of the process when the call returns.
+// StandardStreams.swift: the tool's reads and writes of descriptors. They are unbuffered, and retry after EINTR and
+// short transfers, so that written bytes have left the process when the call returns.
 
 #if Tool
   import Glibc
 
-  /// A write that could not be done.
+  /// A failed write.
   enum WriteFailure: Error, Equatable {
-    /// Whoever read the other end of the pipe is gone.
+    /// The reader of the pipe is gone.
     case closedByReader
     case system(errno: Int32)
   }
 
-  /// Writes all the bytes to a descriptor. Bytes up to PIPE_BUF (4,096) go out in one system call and therefore whole,
-  /// whichever threads write beside this one.
+  /// Writes all the bytes to a descriptor. Up to PIPE_BUF (4,096) bytes are written in one system call, and are
+  /// therefore not mixed with the bytes of other threads.
   func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws(WriteFailure) {
     var rest = bytes
     while !rest.isEmpty {
@@ -39,14 +39,14 @@
     try result.get()
   }
 
-  /// Writes one line to standard error, on a terminal in place of the progress line. There is nowhere to report that
-  /// this failed, so a failure is passed over.
+  /// Writes one line to standard error, on a terminal in place of the progress line. A failure is ignored, because
+  /// there is nowhere to report the failure.
   func writeDiagnostic(_ line: String) {
     let clearing = isatty(STDERR_FILENO) == 1 ? "\r\u{1B}[K" : ""
     try? writeAll(Array("\(clearing)weir: \(line)\n".utf8), to: STDERR_FILENO)
   }
 
-  /// Writes text to standard output, or ends the command: with 0 where the reader has what it wanted (`| head`).
+  /// Writes text to standard output. A failure ends the command, with exit code 0 if the reader has gone (`| head`).
   func writeOutput(_ text: String) throws {
     do {
       try writeAll(Array(text.utf8), to: STDOUT_FILENO)
@@ -55,8 +55,8 @@
     }
   }
 
-  /// Writes text to standard output, for commands whose work is not what they print: a reader that has gone ends
-  /// neither the work nor has it answer that all is well.
+  /// Writes text to standard output, for commands that do other work than printing: a reader that has gone neither ends
+  /// the work nor makes the command report success.
   func writeReport(_ text: String) throws {
     do throws(WriteFailure) {
       try writeAll(Array(text.utf8), to: STDOUT_FILENO)
@@ -66,7 +66,7 @@
     }
   }
 
-  /// The system's words for an errno.
+  /// The system's text for an errno.
   func systemMessage(_ error: Int32) -> String { String(cString: strerror(error)) }
 
   /// A pipe whose ends no child process inherits.

@@ -1,5 +1,5 @@
-// StopSwitch.swift: ending a command early, once, for the first reason that comes: a signal, a full disk, a reader that
-// has gone. Threads ask it with one load; a thread that sleeps in poll is woken through a descriptor.
+// StopSwitch.swift: ends a command early, once, for the first reason that occurs: a signal, a full disk, a closed pipe.
+// Threads check the switch with one load. A thread that sleeps in poll is woken through a descriptor.
 
 #if Tool
   import Foundation
@@ -20,7 +20,7 @@
   final class StopSwitch: Sendable {
     private let isOn = Atomic<Bool>(false)
     private let firstCause = Mutex<StopCause?>(nil)
-    /// Becomes readable when the switch is thrown, and stays so.
+    /// Becomes readable when the switch is thrown, and stays readable.
     let wakeDescriptor: Int32
     private let wakeWriter: Int32
 
@@ -33,12 +33,12 @@
       close(wakeWriter)
     }
 
-    /// Relaxed: whoever must know the cause asks after joining the threads, or takes the mutex.
+    /// A relaxed load: code that needs the cause reads it after joining the threads, or takes the mutex.
     var isThrown: Bool { isOn.load(ordering: .relaxed) }
 
     var cause: StopCause? { firstCause.withLock { $0 } }
 
-    /// Stops everything that looks at the switch. Only the first cause counts.
+    /// Stops all work that checks the switch. Only the first cause counts.
     func stop(_ cause: StopCause) {
       let isFirst = firstCause.withLock { first in
         if first != nil { return false }
@@ -51,14 +51,14 @@
       _ = write(wakeWriter, &byte, 1)
     }
 
-    /// Sleeps for that long, or until the switch is thrown.
+    /// Sleeps for the given time, or until the switch is thrown.
     func sleep(milliseconds: Int32) {
       var event = pollfd(fd: wakeDescriptor, events: Int16(POLLIN), revents: 0)
       _ = poll(&event, 1, milliseconds)
     }
 
-    /// The same for a command whose work is what it prints: throws the switch if standard output's reader has gone
-    /// meanwhile, so that a command which waits for something to print does not wait for ever in vain.
+    /// The same for a command whose only purpose is its output: throws the switch if the reader of standard output has
+    /// gone, so that a command that waits for something to print does not wait for ever.
     func sleepWhileRead(milliseconds: Int32) {
       var events = [
         pollfd(fd: wakeDescriptor, events: Int16(POLLIN), revents: 0),
@@ -67,8 +67,8 @@
       if poll(&events, 2, milliseconds) > 0, events[1].revents & Int16(POLLERR) != 0 { stop(.output) }
     }
 
-    /// Turns SIGINT and SIGTERM into a throw of this switch, so that a log is closed in order. The second one ends the
-    /// process at once: what was captured survives that too, only the order is lost. Call on the main thread before any
+    /// Makes SIGINT and SIGTERM throw this switch, so that the log is closed in order. A second signal ends the process
+    /// at once: captured events survive, but the log is not closed in order. Call this on the main thread before any
     /// other thread is started, because threads inherit the blocked signals.
     func stopOnSignals() {
       var signals = sigset_t()

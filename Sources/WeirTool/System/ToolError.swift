@@ -1,5 +1,5 @@
-// ToolError.swift: why a command ended, and the exit codes that tell a script. These numbers are part of the tool's
-// interface: they are in `weir --help`.
+// ToolError.swift: why a command ended, and the exit codes for scripts. The exit codes are part of the tool's interface
+// and are documented in `weir --help`.
 
 #if Tool
   import ArgumentParser
@@ -9,23 +9,23 @@
   extension ExitCode {
     /// The log is damaged: something in it can't be read.
     static let damaged = ExitCode(1)
-    /// What was compared breaks readers (`weir schema diff`).
+    /// The compared schemas or contracts break readers (`weir schema diff`).
     static let breaking = ExitCode(1)
-    /// Events are against a contract.
+    /// Events violate a contract.
     static let violated = ExitCode(1)
     /// The command could not run: bad arguments, no permission, no log, locked.
     static let cannotRun = ExitCode(2)
     /// The disk, a quota or a file size limit is full.
     static let diskFull = ExitCode(3)
-    /// The input holds events that the log refused, an oversized one for example; or a provider rejected events.
+    /// The log refused events of the input, for example an oversized event, or a provider rejected events.
     static let eventsRefused = ExitCode(4)
 
     /// Events are still to be delivered (`weir deliver`).
     static let pending = ExitCode(5)
-    /// A provider takes nothing before somebody mends something: a key, an address (`weir deliver`).
+    /// A provider takes no events until somebody repairs something: a key, an address (`weir deliver`).
     static let deliveryStopped = ExitCode(6)
 
-    /// Ended early by a signal, as shells write it.
+    /// The exit code of a command that a signal ended, as shells report it.
     static func signal(_ number: Int32) -> ExitCode { ExitCode(128 + number) }
   }
 
@@ -40,7 +40,7 @@
       self.code = code
     }
 
-    /// Standard output did not take what was written to it. A reader that has gone has seen enough, which is no error.
+    /// Writing to standard output failed. A reader that closed the pipe has seen enough, which is no error.
     init(writing failure: WriteFailure) {
       switch failure {
       case .closedByReader:
@@ -56,7 +56,7 @@
   extension WeirError {
     var exitCode: ExitCode { code == .noSpace ? .diskFull : .cannotRun }
 
-    /// The same with the command's names of the options in place of the library's.
+    /// The error, with the command's option names in place of the library's names.
     func named(_ names: [String: String]) -> ToolError {
       var text = message
       for (library, command) in names {

@@ -5,13 +5,13 @@
 
   /// The lock that a log's writer holds, from `init` to `deinit`.
   final class WriterLock {
-    /// `F_OFD_SETLK`, which the C library shows only to those who ask for extensions.
+    /// `F_OFD_SETLK`, which the C library's headers declare only as an extension.
     private static let setLock: Int32 = 37
     static let fileName = "lock"
 
     private let descriptor: Int32
 
-    /// Takes the lock of the log in `directory`; nil if a writer has it, or it can't be had.
+    /// Takes the lock of the log in `directory`. Returns `nil` if a writer has the lock, or if locking fails.
     init?(of directory: String) {
       descriptor = open("\(directory)/\(Self.fileName)", O_RDWR | O_NOFOLLOW | O_CLOEXEC)
       guard descriptor >= 0 else { return nil }
