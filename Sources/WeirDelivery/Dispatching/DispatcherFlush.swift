@@ -7,6 +7,9 @@ extension Dispatcher {
   /// Has everything captured before the call delivered now, whatever the flush policies wait for, and waits until it is
   /// settled; at most so long, or until the task is cancelled.
   ///
+  /// A flush may begin before ``run(budget:)`` does. If nobody runs the dispatcher, the time passes, and the report
+  /// says so.
+  ///
   /// Answers what was acknowledged and rejected during the call, and what of it is pending, by provider. A provider
   /// whose policy lacks ``FlushPolicy/Triggers/demand``, and one that is stopped, is not waited for. Never throws: what
   /// went wrong is in the report.
@@ -153,7 +156,7 @@ extension ProviderWorker {
     guard orders.options.flush.triggers.contains(.demand) else { return false }
     return shared.read { state in
       if case .stopped = state.report.state { return false }
-      return state.isStarted && !state.isFinished
+      return !state.isFinished
     }
   }
 

@@ -110,7 +110,10 @@ struct TrackTests {
   @Test func `an encoding may capture other events`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet { $0.spareLanes = 3 })
-      for _ in 0..<100 { #expect(tracker.track(Outer(tracker: tracker, depth: 2)).isAccepted) }
+      // A thread that captures to more logs than it has lanes for, as those that run tests may, borrows spare ones.
+      onThread {
+        for _ in 0..<100 { #expect(tracker.track(Outer(tracker: tracker, depth: 2)).isAccepted) }
+      }
       let events = try tracker.events()
       #expect(events.count == 300)
       for event in events {
@@ -118,9 +121,10 @@ struct TrackTests {
         #expect(event.fields["after"] == .string("after \(depth)"))
       }
       // One more than there are spare lanes: refused and counted, and the others are whole.
-      #expect(tracker.track(Outer(tracker: tracker, depth: 4)).isAccepted)
+      onThread { #expect(tracker.track(Outer(tracker: tracker, depth: 4)).isAccepted) }
       #expect(tracker.counters.dropped == [.noLane: 1])
-      #expect(try tracker.events().filter { !$0.isNotice }.count == 304)
+      let names = try tracker.events().map(\.name)
+      #expect(names.filter { $0 == "outer" }.count == 304, "\(names.suffix(8)), \(tracker.counters)")
     }
   }
 
