@@ -77,7 +77,8 @@ public enum ScopeEvent: Event, Hashable {
 
 /// The events of a process's ``LifeCycle``.
 ///
-/// `process.started`, `process.resumed` (with `stoppedSeconds`), `process.idle`, `process.suspended`, `process.shutdown`.
+/// `process.started`, `process.resumed` (with `stoppedSeconds`), `process.idle`, `process.suspended`,
+/// `process.shutdown`.
 public enum ProcessEvent: Event, Hashable {
   /// The life cycle was made.
   case started

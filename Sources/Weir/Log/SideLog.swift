@@ -1,4 +1,5 @@
-// SideLog: a small log beside a tracker's, without threads: attempts, dead letters, violations, what a collector rejects.
+// SideLog: a small log beside a tracker's, without threads: attempts, dead letters, violations, what a collector
+// rejects.
 
 import Synchronization
 
@@ -18,8 +19,8 @@ package final class SideLog: Sendable {
   /// Opens the log in `directory`, and recovers what a process before left in it.
   ///
   /// Of the configuration, what needs a thread is not used: a full lane is drained by the one that writes, and nothing
-  /// is logged. Every `mostUndrained`-th note is drained by itself, so that lanes do not fill: a capture that a full lane
-  /// refuses is captured again, but stays in the log as a `weir.gap`.
+  /// is logged. Every `mostUndrained`-th note is drained by itself, so that lanes do not fill: a capture that a full
+  /// lane refuses is captured again, but stays in the log as a `weir.gap`.
   ///
   /// Throws as ``Tracker/init(directory:configuration:)`` does.
   package init(

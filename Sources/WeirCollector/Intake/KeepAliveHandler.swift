@@ -4,8 +4,8 @@
   import NIOCore
   import NIOHTTP1
 
-  /// Stands between the reader of a connection's bytes and Hummingbird, which ends a connection for the one word `close`
-  /// and does not say so.
+  /// Stands between the reader of a connection's bytes and Hummingbird, which ends a connection for the one word
+  /// `close` and does not say so.
   final class KeepAliveHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart

@@ -1,5 +1,5 @@
-// Amplitude: /2/httpapi and /batch. As its HTTP V2 API is documented: 2,000 events a request, 1 MB there and 20 MB here;
-// a 400 lists the events that are not as they should be by field, and then nothing of the request is taken.
+// Amplitude: /2/httpapi and /batch. As its HTTP V2 API is documented: 2,000 events a request, 1 MB there and 20 MB
+// here; a 400 lists the events that are not as they should be by field, and then nothing of the request is taken.
 
 #if Collector
   import Foundation

@@ -5,8 +5,8 @@ import Weir
 /// The log in which an inspector writes violations. Belongs to the inspector's thread. The exception is a log whose
 /// thread does not end, which another thread closes: see `Inspector.finish`.
 ///
-/// The log is opened at the first violation, so a program without violations does not have the directory. Violations that
-/// can't be written are counted, and reported once. The tracker's own log is not affected.
+/// The log is opened at the first violation, so a program without violations does not have the directory. Violations
+/// that can't be written are counted, and reported once. The tracker's own log is not affected.
 final class ViolationLog {
   static let directoryName = "violations"
   /// The maximum size of an event: four texts and a value of a kilobyte each, and some overhead.

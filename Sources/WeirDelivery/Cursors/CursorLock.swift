@@ -32,8 +32,8 @@ package final class CursorLock: Sendable {
   init(
     file fileName: String, in directory: Descriptor, _ calls: SystemCalls, heldBy holder: String
   ) throws(WeirError) {
-    // A process that was killed just now may not have let go of its descriptors yet, nor a program that it was starting:
-    // such a one is waited for.
+    // A process that was killed just now may not have let go of its descriptors yet, nor a program that it was
+    // starting: such a one is waited for.
     for _ in 0..<50 {
       let file = try Self.opened(fileName, in: directory, calls)
       ForkedDescriptors.add(file.number)
@@ -56,8 +56,8 @@ package final class CursorLock: Sendable {
 
   deinit {
     if getpid() == process {
-      // A program that another thread is just starting has a copy of the descriptor until it runs, and with it the lock,
-      // unless that is given up by name.
+      // A program that another thread is just starting has a copy of the descriptor until it runs, and with it the
+      // lock, unless that is given up by name.
       SystemCalls().unlock(file)
       ForkedDescriptors.remove(file.number)
     } else {

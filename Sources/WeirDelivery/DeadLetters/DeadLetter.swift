@@ -12,8 +12,8 @@ public import Weir
 /// ```
 ///
 /// The event is as it was captured, with the declaration of its type, but that sensitive values are replaced, unless
-/// ``DeliveryOptions/redactsSensitive`` is false. So it can be prepared and sent again, with a mapper that was mended meanwhile:
-/// `LogDirectory.redrive(to:options:configuration:timeout:)`. Dead letters are never removed by themselves.
+/// ``DeliveryOptions/redactsSensitive`` is false. So it can be prepared and sent again, with a mapper that was mended
+/// meanwhile: `LogDirectory.redrive(to:options:configuration:timeout:)`. Dead letters are never removed by themselves.
 ///
 /// If the process was killed between the writing of a letter and the cursor's move, the event comes to the provider
 /// again. Rejected again, it has a second letter; accepted this time, it has a letter all the same, and the ledger

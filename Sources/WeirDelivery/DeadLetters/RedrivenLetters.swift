@@ -32,8 +32,8 @@ struct RedrivenLetters: Hashable, Sendable {
     }
   }
 
-  /// Of so many events that the provider rejected, how many it accepted in a redrive: no more than are certain. A letter
-  /// may be there twice, or be missing because somebody removed it.
+  /// Of so many events that the provider rejected, how many it accepted in a redrive: no more than are certain. A
+  /// letter may be there twice, or be missing because somebody removed it.
   func redriven(of rejected: UInt64) -> UInt64 {
     min(accepted, rejected - min(others, rejected))
   }

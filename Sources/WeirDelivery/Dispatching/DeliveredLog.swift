@@ -30,7 +30,8 @@ final class DeliveredLog: Sendable {
   /// What the log may take on the disk; nil without a limit, or if only the process that writes it knows.
   let byteLimit: Int?
   private let state: Lock<State>
-  /// The log was open in this process. Of one that never was, workers ask nothing behind the lock that all of them share.
+  /// The log was open in this process. Of one that never was, workers ask nothing behind the lock that all of them
+  /// share.
   private let wasOpenHere: Bool
   private let process = getpid()
 

@@ -10,8 +10,8 @@ import Weir
 /// settled since the cursor's last move comes again, with the same id, and the counts in the cursor are of what lies
 /// below it.
 ///
-/// The loop runs on one thread, which the compiler holds it to: the loop is not `Sendable`. Of its provider it makes one
-/// call at a time, and waits for none of them longer than it is told to: see `DeliveryLoop+Calls`.
+/// The loop runs on one thread, which the compiler holds it to: the loop is not `Sendable`. Of its provider it makes
+/// one call at a time, and waits for none of them longer than it is told to: see `DeliveryLoop+Calls`.
 final class DeliveryLoop {
   let orders: WorkerOrders
   let shared: WorkerShared

@@ -12,8 +12,7 @@ public import Weir
 ///   try await warehouse.insert(events)
 ///   return events.map { _ in .accepted }
 /// })
-/// …
-/// let report = await dispatcher.shutdown(budget: .seconds(10))
+/// try await dispatcher.run()  // until the task is cancelled
 /// ```
 ///
 /// **At least once.** Every event whose `Tracker.track(_:)` answered `Receipt.accepted(_:)` is given to each
@@ -21,8 +20,9 @@ public import Weir
 /// after the fact: after a kill what was settled last comes again, with the same id. ``ledger`` accounts for every
 /// event.
 ///
-/// **Apart from capture.** Each provider is delivered to by a task and a thread of its own, which read the log's files.
-/// Its record of attempts and its dead letters are logs without threads, written by that thread. Captures know nothing of it and wait for none of it, and a provider that is slow or dead holds up no other.
+/// **Apart from capture.** While the dispatcher runs, each provider has a thread, which reads the log's files and writes
+/// the provider's cursor, record of attempts and dead letters. The provider's own code runs in tasks. Captures wait for
+/// none of this, and a provider that is slow or dead holds up no other.
 ///
 /// **Removal.** With a tracker whose `Tracker.Configuration.removeDelivered` is set, segments that every provider has
 /// are removed; a provider is known from its cursor's first day until it is removed with ``remove(_:)``, also while
@@ -31,8 +31,8 @@ public import Weir
 /// **Threads.** Every call may be made from any thread or task. A child of a fork has no dispatcher: there every call
 /// throws `closed`, or does nothing.
 ///
-/// **The end.** ``shutdown(budget:)`` ends in order. A dispatcher that is released without it stops delivering; what
-/// was settled is kept.
+/// **The end.** Cancel the task of ``run(budget:)``: delivery then ends in order. A dispatcher that is released and never
+/// ran says in the program's log that nothing was delivered.
 public final class Dispatcher: Sendable {
   /// The log's directory, as an absolute path.
   package let directory: String
@@ -101,14 +101,14 @@ public final class Dispatcher: Sendable {
   /// Delivers until the task is cancelled; then ends in order, and answers what the end delivered.
   ///
   /// The end: the tracker takes no more events, its lanes are drained and its log is sealed (`Tracker.close()`); then
-  /// what is in the log is delivered until that is done or `budget` is spent; cursors are made durable, and each provider
-  /// is shut down. 10 s of the 30 s that most systems wait between SIGTERM and SIGKILL are the default. So cancel what
-  /// captures events first.
+  /// what is in the log is delivered until that is done or `budget` is spent; cursors are made durable, and each
+  /// provider is shut down. 10 s of the 30 s that most systems wait between SIGTERM and SIGKILL are the default. So
+  /// cancel what captures events first.
   ///
-  /// What is not delivered by then stays in the log for the next opening, and so does what the disk had no room for: the
-  /// report counts both as pending. A provider that is stopped, or that is not to be tried again before the budget is
-  /// spent, is not waited for; a call in progress is cancelled at the budget's end. For providers that do not return the
-  /// end takes ``Configuration/closingTime`` more, and no longer.
+  /// What is not delivered by then stays in the log for the next opening, and so does what the disk had no room for:
+  /// the report counts both as pending. A provider that is stopped, or that is not to be tried again before the budget
+  /// is spent, is not waited for; a call in progress is cancelled at the budget's end. For providers that do not return
+  /// the end takes ``Configuration/closingTime`` more, and no longer.
   ///
   /// Starts a thread a provider, also for those that are added later, and no task. Throws `invalid` if the dispatcher
   /// runs already, `closed` if it has ended or in a child of a fork, `memory` if the system has no more threads. What
@@ -134,10 +134,13 @@ public final class Dispatcher: Sendable {
     return report
   }
 
-  /// Delivers from now on, until ``shutdown(budget:)``. Throws as ``run(budget:)`` does.
+  /// Delivers from now on, until `shutdown(budget:)`. Throws as ``run(budget:)`` does.
   package func start() throws(WeirError) {
     guard log.isOfThisProcess else { throw forked }
-    enum Outcome { case started([ProviderWorker]), running, closed }
+    enum Outcome {
+      case started([ProviderWorker])
+      case running, closed
+    }
     let outcome = state.withLock { state -> Outcome in
       if state.isShutDown { return .closed }
       if state.isRunning { return .running }
@@ -161,17 +164,17 @@ public final class Dispatcher: Sendable {
 
   // MARK: Providers
 
-  /// Delivers to a provider from now on: from its cursor on, or, if it has none, from ``DeliveryOptions/start``.
+  /// Delivers to a provider while the dispatcher runs: from its cursor on, or, if it has none, from ``DeliveryOptions/start``.
   ///
   /// Waits for the disk: the cursor is on it when this returns. Throws `invalid` (a name with other characters than
   /// letters, digits, `-` and `_`, or more than 64 of them; one that is there already; options that make no sense),
-  /// `locked` (another process, or another dispatcher, delivers in this name), `closed` (after ``shutdown(budget:)``),
+  /// `locked` (another process, or another dispatcher, delivers in this name), `closed` (after the end of ``run(budget:)``),
   /// `version`, and `noSpace`, `access`, `io` if the cursor can't be written.
   public func add(_ provider: any Provider, options: DeliveryOptions = DeliveryOptions()) throws(WeirError) {
     try add(contentsOf: [provider], options: options)
   }
 
-  /// Delivers to several providers from now on, each as ``add(_:options:)`` has it: all of them, or none if it throws.
+  /// Delivers to several providers, each as ``add(_:options:)`` has it: all of them, or none if it throws.
   ///
   /// None begins before all have their cursors. So with `Tracker.Configuration.removeDelivered` nothing is removed
   /// because one of them has it, that another is yet to be given; of providers that are added one after the other, the

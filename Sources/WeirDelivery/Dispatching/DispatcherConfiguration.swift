@@ -23,8 +23,8 @@ extension Dispatcher {
     /// The longest pause between two looks for new events. 1 s; at least 1 ms, anything shorter counts as that.
     ///
     /// Only a log that nothing came into for two seconds is looked at so seldom, and only beside another's process: a
-    /// look is five system calls. In the process that captures, the drainer ends a pause of more than 50 ms at once, and
-    /// a provider that holds no event does nothing until then.
+    /// look is five system calls. In the process that captures, the drainer ends a pause of more than 50 ms at once,
+    /// and a provider that holds no event does nothing until then.
     public var longestPause = Duration.seconds(1)
 
     /// How long the end of a provider is waited for: the return of a call that was cancelled and

@@ -13,8 +13,8 @@ extension Provider {
   /// ```
   ///
   /// The provider keeps its name, and so its cursor. Of several mappers that are attached one after the other, the last
-  /// one goes first: it stands before a provider that has the others. A provider of your own that calls another one does
-  /// not have that one's mapper; attach the mapper to the outer one.
+  /// one goes first: it stands before a provider that has the others. A provider of your own that calls another one
+  /// does not have that one's mapper; attach the mapper to the outer one.
   public func mapped(by mapper: EventMapper) -> some Provider {
     if let mapped = self as? MappedProvider {
       return MappedProvider(provider: mapped.provider, mapper: mapper.then(mapped.mapper))

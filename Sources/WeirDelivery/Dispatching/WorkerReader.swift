@@ -42,8 +42,8 @@ struct WorkerReader {
     return reader?.wait(upTo: .zero) ?? true
   }
 
-  /// The next event or gap, after ``mayHaveMore(after:_:)`` was asked; `offset` is where to begin if nothing was read yet. If it throws, the next call begins
-  /// there anew.
+  /// The next event or gap, after ``mayHaveMore(after:_:)`` was asked; `offset` is where to begin if nothing was read
+  /// yet. If it throws, the next call begins there anew.
   mutating func next(from offset: Offset) throws(WeirError) -> Found {
     if !skips.all.isEmpty { return .skip(skips.all.removeFirst()) }
     if let held {

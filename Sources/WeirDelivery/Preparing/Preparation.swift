@@ -3,13 +3,13 @@
 package import Weir
 import WeirContracts
 
-/// Makes of an event in the log the event that a provider gets: derived fields, contract, duplicates, redaction, and the
-/// provider's other mappers, in this order.
+/// Makes of an event in the log the event that a provider gets: derived fields, contract, duplicates, redaction, and
+/// the provider's other mappers, in this order.
 ///
 ///  1. **Derived fields** are added. The event's own fields are never replaced.
 ///  2. **The contract** is held against the event as it is by then. Missing mandatory fields get their default, flagged
-///     ``PreparedEvent/Flag/defaulted(field:)``; what is against it is in ``PreparedEvent/violations``, and the event is
-///     flagged ``PreparedEvent/Flag/violating``. Fields that were derived are not unknown fields.
+///     ``PreparedEvent/Flag/defaulted(field:)``; what is against it is in ``PreparedEvent/violations``, and the event
+///     is flagged ``PreparedEvent/Flag/violating``. Fields that were derived are not unknown fields.
 ///  3. **Duplicates** are flagged ``PreparedEvent/Flag/duplicate(of:)``, by the event as it was captured.
 ///  4. **Redaction**: ``FieldValue/redacted`` takes the place of what the event's declaration, the contract or the
 ///     context marks as sensitive, in fields, context and violations. ``PreparedEvent/stored`` is redacted too.

@@ -24,8 +24,8 @@
   /// | other attributes | fields, bound fields, view and global fields, typed |
   ///
   /// As the specification requires, only 429, 502, 503 and 504 are retried. Other errors refuse the batch, and a wrong
-  /// key or address stops delivery. A **partial success** is never sent again. It has the number of refused records, and
-  /// does not name them. If all records were refused, they are rejected. Otherwise ``UnnamedRejections`` decides.
+  /// key or address stops delivery. A **partial success** is never sent again. It has the number of refused records,
+  /// and does not name them. If all records were refused, they are rejected. Otherwise ``UnnamedRejections`` decides.
   /// OpenTelemetry has no associations. Receivers may drop a record with a repeated `log.record.uid`, but few do.
   public struct OTLPLogsPreset: HTTPPreset {
     /// The verdict for a batch of which some records were refused without being named.

@@ -112,10 +112,11 @@ struct DispatcherRunTests {
     var late: UInt64 = 0
     while setting.spy.tracker.track("late").isAccepted { late += 1 }
     #expect(provider.waiting == 1)
-    #expect(await eventually {
-      setting.clock.advance(by: .seconds(30))
-      return provider.waiting == 0
-    })
+    #expect(
+      await eventually {
+        setting.clock.advance(by: .seconds(30))
+        return provider.waiting == 0
+      })
     #expect(try await running.value.entries.map(\.pending) == [2 + late])
   }
 
