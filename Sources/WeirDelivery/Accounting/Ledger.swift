@@ -2,64 +2,64 @@
 
 public import Weir
 
-/// For each provider, what became of every event that was accepted since it began:
+/// What became of every event that captures accepted since a provider began, by provider:
 /// `accepted = acknowledged + rejected + pending + lost`, across restarts.
 ///
-/// Each number is counted where it arises: ``Entry/accepted`` by the log, what was settled with the cursor, in one slot
-/// on the disk, and ``Entry/pending`` from segments and lanes. None is found by subtraction, so the sum says something.
-/// While captures go on they are of moments a little apart.
+/// Each number is counted where it arises. The log counts ``Entry/accepted``; the cursor, in one slot on the disk,
+/// counts the settled events; ``Entry/pending`` is counted in segments and lanes. No number is the difference of
+/// others, so the equation is a check. While captures go on, the numbers are of slightly different moments.
 public struct Ledger: Hashable, Sendable {
-  /// Why a provider will not get an event that was accepted.
+  /// Why a provider will not get an accepted event.
   public enum LossReason: String, Hashable, Sendable, CaseIterable, Codable {
-    /// Retention or the byte limit removed it before it was delivered.
+    /// Retention or the byte limit removed the event before delivery.
     case removed
-    /// It can't be read: damage, or a power cut took it, from the log or from its lane.
+    /// The event can't be read: its bytes in the log or the lane are damaged, or a power cut took them.
     case damaged
-    /// It was not for this provider: the provider's mapper withheld it.
+    /// The provider's mapper withheld the event.
     case withheld
-    /// A later event took its place before it was in the log (`Tracker.OverflowPolicy.dropOldest`).
+    /// A later event overwrote the event in its lane (`Tracker.OverflowPolicy.dropOldest`).
     case overwritten
   }
 
   /// What one provider is doing.
   public enum ProviderState: Hashable, Sendable {
-    /// It is not set up yet.
+    /// ``Provider/setup()`` has not succeeded yet.
     case starting
-    /// It delivers, or waits for events.
+    /// Events are delivered, or waited for.
     case running
-    /// The last try failed; the next one comes after the back-off.
+    /// The last try failed. The next try comes after the back-off.
     case backingOff
-    /// Its circuit breaker is open: it is left alone for a while.
+    /// The circuit breaker is open: delivery leaves the provider alone for a while.
     case open
-    /// It said that somebody must mend something first, ``DeliveryStopped``, and is tried again now and then. Of a
-    /// provider that is known by its files only: that is how its last call ended.
+    /// The provider threw ``DeliveryStopped``. Delivery tries again from time to time. For a provider that is known by
+    /// its files only, the last call ended in this way.
     case stopped(reason: String)
-    /// It is not delivered to: the dispatcher shut down, or it is known by its files only.
+    /// Nothing is delivered: the dispatcher has ended, or the provider is known by its files only.
     case idle
   }
 
-  /// One provider's.
+  /// The numbers of one provider.
   public struct Entry: Hashable, Sendable {
     /// The provider's name.
     public var provider: String
-    /// What it is doing.
+    /// What the provider is doing.
     public var state: ProviderState
     /// Where it began.
     package var from: Offset
-    /// Everything below it is settled, on the disk.
+    /// The cursor on the disk: every event below this offset is settled.
     public var offset: Offset
-    /// Events that captures accepted since it began.
+    /// The events that captures accepted since the provider began.
     public var accepted: UInt64
-    /// Of them, those that the provider has for good, those that it accepted in a redrive among them.
+    /// Of these, the events that the provider accepted, also in a redrive.
     public var acknowledged: UInt64
-    /// Of them, those that it rejected, and has not accepted in a redrive since; they are in the dead-letter log. After
-    /// a kill in a redrive, or of one, it may be some more than there are, until the letters are redriven.
+    /// Of these, the events that the provider rejected and has not accepted in a redrive; they are in the dead-letter
+    /// log. After a kill during a redrive the number may be too large until the letters are redriven.
     public var rejected: UInt64
-    /// Of them, those that are yet to be settled.
+    /// Of these, the events that are not settled yet.
     public var pending: UInt64
-    /// Of them, those that it will not get, by reason.
+    /// Of these, the events that the provider will not get, by reason.
     public var lost: [LossReason: UInt64]
-    /// What last went wrong; nil if nothing did since the last success.
+    /// The last error; `nil` if there was none since the last success.
     public var error: String?
 
     /// All that it will not get.
@@ -84,7 +84,7 @@ public struct Ledger: Hashable, Sendable {
     }
   }
 
-  /// In the order of their names.
+  /// The entries, in order of the providers' names.
   public var entries: [Entry]
 
   /// A ledger of these.
@@ -92,30 +92,30 @@ public struct Ledger: Hashable, Sendable {
     self.entries = entries
   }
 
-  /// The entry of the provider named so.
+  /// The entry of the provider with this name.
   public subscript(provider: String) -> Entry? { entries.first { $0.provider == provider } }
 
   /// Whether every entry is balanced.
   public var isBalanced: Bool { entries.allSatisfy(\.isBalanced) }
 }
 
-/// What a flush, or a shutdown, came to.
+/// What a flush, or the end of ``Dispatcher/run(budget:)``, delivered.
 public struct DeliveryReport: Hashable, Sendable {
-  /// One provider's part.
+  /// The part of one provider.
   public struct Entry: Hashable, Sendable {
     /// The provider's name.
     public var provider: String
-    /// Events it has for good, of those settled during the call.
+    /// Events that the provider accepted during the call.
     public var acknowledged: UInt64
-    /// Events it will never take, of those settled during the call.
+    /// Events that the provider rejected during the call.
     public var rejected: UInt64
     /// Events captured before the call that are not settled.
     public var pending: UInt64
-    /// What it was doing at the end.
+    /// What the provider was doing at the end.
     public var state: Ledger.ProviderState
-    /// Why something is pending, if it is known.
+    /// Why events are pending, if known.
     public var error: String?
-    /// Events that it will not get, by reason, of those that were passed over during the call.
+    /// Events that turned out during the call to be lost to the provider, by reason.
     public var lost: [Ledger.LossReason: UInt64]
 
     /// An entry.
@@ -133,7 +133,7 @@ public struct DeliveryReport: Hashable, Sendable {
     }
   }
 
-  /// In the order of their names.
+  /// The entries, in order of the providers' names.
   public var entries: [Entry]
 
   /// A report of these.

@@ -2,7 +2,7 @@
 
 public import Weir
 
-/// A provider in a few lines: a name, and a closure that takes events and answers a verdict for each.
+/// A provider made of closures: a name, and a closure that takes events and returns a verdict for each.
 ///
 /// ```swift
 /// let printer = ClosureProvider("printer") { events in
@@ -11,10 +11,9 @@ public import Weir
 /// }
 /// ```
 ///
-/// What ``Provider`` asks of a provider it asks of the closures: ``Verdict/accepted`` only for what is
-/// there for good, a verdict for each event in the events' order, an event recognised by its id where one that
-/// comes again would do harm. A closure that throws is asked again with the same events, unless it throws
-/// ``BatchRefused`` or ``DeliveryStopped``.
+/// The closures must do what ``Provider`` asks: return ``Verdict/accepted`` only for an event that is kept for good,
+/// return the verdicts in the order of the events, and recognise by its id an event that must not be kept twice. A
+/// closure that throws gets the same events again, unless it throws ``BatchRefused`` or ``DeliveryStopped``.
 public struct ClosureProvider: Provider {
   /// The name of the cursor.
   public let name: String
@@ -24,14 +23,14 @@ public struct ClosureProvider: Provider {
   private let takesUser: @Sendable (EventUser?) async throws -> Void
   private let shutsDown: @Sendable () async -> Void
 
-  /// A provider of these closures.
+  /// Creates a provider.
   ///
   /// - Parameters:
-  ///   - name: Letters, digits, `-` and `_`. It names the cursor, and so must stay.
-  ///   - setup: Called once before anything else, and again after it threw.
-  ///   - userChanged: The process's default user, from the events after this call on; nil: there is none.
-  ///   - shutdown: Called once, after everything else.
-  ///   - deliver: Takes events, in order of offset. Never called again before it returned.
+  ///   - name: Letters, digits, `-` and `_`. The name is that of the cursor, so a new name begins anew.
+  ///   - setup: Called once before every other closure, and again after it has thrown.
+  ///   - userChanged: Gets the process's default user for the events that follow; `nil` if there is none.
+  ///   - shutdown: Called once, after every other closure.
+  ///   - deliver: Takes events in order of offset. The next call comes after this one has returned.
   public init(
     _ name: String, setup: @escaping @Sendable () async throws -> Void = {},
     userChanged: @escaping @Sendable (EventUser?) async throws -> Void = { _ in },

@@ -20,9 +20,9 @@ public import Weir
 /// after the fact: after a kill what was settled last comes again, with the same id. ``ledger`` accounts for every
 /// event.
 ///
-/// **Apart from capture.** While the dispatcher runs, each provider has a thread, which reads the log's files and writes
-/// the provider's cursor, record of attempts and dead letters. The provider's own code runs in tasks. Captures wait for
-/// none of this, and a provider that is slow or dead holds up no other.
+/// **Apart from capture.** While the dispatcher runs, each provider has a thread, which reads the log's files and
+/// writes the provider's cursor, record of attempts and dead letters. The provider's own code runs in tasks. Captures
+/// wait for none of this, and a provider that is slow or dead holds up no other.
 ///
 /// **Removal.** With a tracker whose `Tracker.Configuration.removeDelivered` is set, segments that every provider has
 /// are removed; a provider is known from its cursor's first day until it is removed with ``remove(_:)``, also while
@@ -31,8 +31,8 @@ public import Weir
 /// **Threads.** Every call may be made from any thread or task. A child of a fork has no dispatcher: there every call
 /// throws `closed`, or does nothing.
 ///
-/// **The end.** Cancel the task of ``run(budget:)``: delivery then ends in order. A dispatcher that is released and never
-/// ran says in the program's log that nothing was delivered.
+/// **The end.** Cancel the task of ``run(budget:)``: delivery then ends in order. A dispatcher that is released and
+/// never ran says in the program's log that nothing was delivered.
 public final class Dispatcher: Sendable {
   /// The log's directory, as an absolute path.
   package let directory: String
@@ -54,22 +54,22 @@ public final class Dispatcher: Sendable {
     var isShutDown = false
   }
 
-  /// Delivers a tracker's log, in the process that captures.
+  /// Creates a dispatcher for a tracker's log, in the process that captures.
   ///
-  /// The dispatcher does not keep the tracker: if that is closed or released first, delivery goes on from the files.
-  /// `Tracker.ledger` and `Tracker.flush(timeout:)` ask this dispatcher. Throws `invalid` if the tracker has one
-  /// already that is not shut down, `closed` in a child of a fork.
+  /// The dispatcher does not retain the tracker. After the tracker is closed or released, delivery continues from the
+  /// files. `Tracker.ledger` and `Tracker.flush(timeout:)` ask this dispatcher. Throws `invalid` if the tracker has
+  /// another dispatcher that has not ended, and `closed` in a child of a fork.
   public convenience init(_ tracker: Tracker, configuration: Configuration = Configuration()) throws(WeirError) {
     self.init(DeliveredLog(tracker), tracker, configuration)
     try log.attach(self, to: tracker)
     log.listen(to: tracker)
   }
 
-  /// Delivers the log in `directory` beside the process that writes it, or after that has ended.
+  /// Creates a dispatcher for the log in `directory`, beside the process that writes the log or after its end.
   ///
-  /// Moves cursors and writes dead letters, and takes the lock of each provider's cursor; removes nothing: only the
-  /// writer does. Of a dead process's log it delivers what is in its lanes, too. Throws `missing`, `directory`,
-  /// `access`.
+  /// The dispatcher moves cursors, writes dead letters, and locks each provider's cursor. It removes no segment: only
+  /// the writer does. If the writer is dead, the events in its lanes are delivered, too. Throws `missing`, `directory`
+  /// and `access`.
   public convenience init(
     directory: String, configuration: Configuration = Configuration()
   ) throws(WeirError) {
@@ -164,23 +164,23 @@ public final class Dispatcher: Sendable {
 
   // MARK: Providers
 
-  /// Delivers to a provider while the dispatcher runs: from its cursor on, or, if it has none, from ``DeliveryOptions/start``.
+  /// Delivers to a provider while the dispatcher runs: from its cursor on, or, if it has none, from
+  /// ``DeliveryOptions/start``.
   ///
-  /// Waits for the disk: the cursor is on it when this returns. Throws `invalid` (a name with other characters than
-  /// letters, digits, `-` and `_`, or more than 64 of them; one that is there already; options that make no sense),
-  /// `locked` (another process, or another dispatcher, delivers in this name), `closed` (after the end of ``run(budget:)``),
-  /// `version`, and `noSpace`, `access`, `io` if the cursor can't be written.
+  /// Waits for the disk: when the method returns, the cursor is on the disk. Throws `invalid` (a name with other
+  /// characters than letters, digits, `-` and `_`, or with more than 64; a name that is in use; options that make no
+  /// sense), `locked` (another process, or another dispatcher, delivers in this name), `closed` (after the end of
+  /// ``run(budget:)``), `version`, and `noSpace`, `access`, `io` if the cursor can't be written.
   public func add(_ provider: any Provider, options: DeliveryOptions = DeliveryOptions()) throws(WeirError) {
     try add(contentsOf: [provider], options: options)
   }
 
   /// Delivers to several providers, each as ``add(_:options:)`` has it: all of them, or none if it throws.
   ///
-  /// None begins before all have their cursors. So with `Tracker.Configuration.removeDelivered` nothing is removed
-  /// because one of them has it, that another is yet to be given; of providers that are added one after the other, the
-  /// later ones begin with what is there when they come.
-  /// If it throws, a cursor that was made before stays, and pins the log until the provider is added again, or removed
-  /// with ``remove(_:)``.
+  /// No provider begins before all have their cursors. So with `Tracker.Configuration.removeDelivered` no segment is
+  /// removed that one of them is still to be given. If providers are added one after the other, a later provider begins
+  /// with what the log still has. If the method throws, cursors that were made by then stay, and pin the log until
+  /// their provider is added again or removed with ``remove(_:)``.
   public func add(
     contentsOf providers: [any Provider], options: DeliveryOptions = DeliveryOptions()
   ) throws(WeirError) {
@@ -221,13 +221,13 @@ public final class Dispatcher: Sendable {
     }
   }
 
-  /// Ends the delivery to a provider and forgets its cursor: it no longer pins segments, and if it is added again it
-  /// begins anew. Also of a provider that is known by its cursor only.
+  /// Ends the delivery to a provider, and removes its cursor: the provider no longer pins segments, and begins anew if
+  /// it is added again. Also removes the cursor of a provider that nothing delivers to.
   ///
-  /// Waits for the call in progress, at most ``Configuration/closingTime``, and then for its end, now that it is
-  /// cancelled, and for ``Provider/shutdown()``, as long again for both together. Its dead letters stay. Throws
-  /// `missing` (no such provider), `locked` (another process delivers in this name), `invalid` (it is being added or
-  /// removed), `closed`, and what the system may say: then it may be called again.
+  /// Waits at most ``Configuration/closingTime`` for a call in progress, then cancels the call, and waits as long again
+  /// for the call's return and ``Provider/shutdown()`` together. The dead letters stay. Throws `missing` (no such
+  /// provider), `locked` (another process delivers in this name), `invalid` (the provider is being added or removed),
+  /// `closed`, and the system's errors, after which the call may be repeated.
   public func remove(_ name: String) async throws(WeirError) {
     guard Cursor.isProviderName(name) else { throw unknown(name) }
     try claim(name, "is being added or removed") { _ in true }
@@ -245,21 +245,21 @@ public final class Dispatcher: Sendable {
     try log.release(calls: configuration.calls)
   }
 
-  /// Goes on at once with a provider that stopped delivery with ``DeliveryStopped``, once what it complained of is
-  /// mended; without this call the provider is tried again after a pause. Does nothing to others.
+  /// Tries a provider that stopped with ``DeliveryStopped`` again at once; without this call, after a pause. Does
+  /// nothing to other providers.
   public func resume(_ name: String) {
     guard log.isOfThisProcess else { return }
     worker(named: name)?.shared.order { $0.isToResume = true }
   }
 
-  /// What became of the events that were prepared for the provider named so, since the provider was added; nil if this
-  /// dispatcher does not deliver to it. An event that comes again after a kill is prepared again, and counted again.
+  /// The counts of the events that were prepared for this provider since it was added; `nil` if the dispatcher has no
+  /// such provider. An event that comes again after a kill is prepared, and counted, again.
   public func preparationCounts(of name: String) -> PreparedEvent.Counts? {
     guard log.isOfThisProcess else { return nil }
     return worker(named: name)?.shared.read { $0.report.preparation }
   }
 
-  /// The names of the providers that are delivered to, in order.
+  /// The names of the dispatcher's providers, in order.
   public var providers: [String] {
     guard log.isOfThisProcess else { return [] }
     return state.withLock { $0.workers.keys.sorted() }

@@ -4,16 +4,16 @@ public import Logging
 import Weir
 
 extension Dispatcher {
-  /// How a dispatcher works. What concerns one provider is in ``DeliveryOptions``.
+  /// How a dispatcher works. ``DeliveryOptions`` has what concerns one provider.
   public struct Configuration: Sendable {
-    /// What every wait and every time limit goes by. `ContinuousClock`; a virtual clock in tests.
+    /// The clock of all waits and time limits. `ContinuousClock`; a virtual clock in tests.
     public var clock: any Clock<Duration> = ContinuousClock()
 
     /// A number drawn evenly from 0 up to 1, without it: what makes the waits after failures random.
     package var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
 
-    /// How long what was settled may be without its cursor's being moved on the disk: each move is a sync. What was
-    /// settled in that time comes again if the process is killed. 100 ms.
+    /// The longest time between a verdict and the cursor's move on the disk. 100 ms. Each move is a sync. Events that
+    /// were settled since the last move come again if the process is killed.
     public var cursorInterval = Duration.milliseconds(100)
 
     /// The first pause between two looks for new events; it doubles while there are none, up to ``longestPause``. 1 ms,
@@ -27,14 +27,14 @@ extension Dispatcher {
     /// and a provider that holds no event does nothing until then.
     public var longestPause = Duration.seconds(1)
 
-    /// How long the end of a provider is waited for: the return of a call that was cancelled and
-    /// ``Provider/shutdown()`` together; and before that, when it is removed, a call in progress. 5 s.
+    /// How long the end of a provider may take: the return of a cancelled call and ``Provider/shutdown()`` together. 5
+    /// s. A removal waits as long for a call in progress before that.
     public var closingTime = Duration.seconds(5)
 
-    /// What all records of attempts of one provider may take on the disk: the oldest make room. 16 MiB.
+    /// The most bytes on the disk for one provider's records of attempts; the oldest records make room. 16 MiB.
     public var attemptLogBytes = 16 << 20
 
-    /// Where trouble is reported, each kind once until it is over; nil for nowhere.
+    /// The logger for errors, each kind of which is logged once until it is over; `nil` logs nothing.
     public var logger: Logger? = Logger(label: "weir.delivery")
 
     /// Tests only: the clocks that tell whether the process stood still. Nil: the machine's, if ``clock`` is.

@@ -4,19 +4,19 @@ import Logging
 import Weir
 
 extension Dispatcher {
-  /// Has everything captured before the call delivered now, whatever the flush policies wait for, and waits until it is
-  /// settled; at most so long, or until the task is cancelled.
+  /// Delivers all events that were captured before the call, whatever the flush policies wait for, and waits until the
+  /// events are settled, the timeout has passed, or the task is cancelled.
   ///
   /// A flush may begin before ``run(budget:)`` does. If nobody runs the dispatcher, the time passes, and the report
   /// says so.
   ///
-  /// Answers what was acknowledged and rejected during the call, and what of it is pending, by provider. A provider
-  /// whose policy lacks ``FlushPolicy/Triggers/demand``, and one that is stopped, is not waited for. Never throws: what
-  /// went wrong is in the report.
+  /// Returns what each provider acknowledged and rejected during the call, and what is pending. The flush does not wait
+  /// for a provider that is stopped, or whose policy lacks ``FlushPolicy/Triggers/demand``. Never throws: errors are in
+  /// the report.
   ///
-  /// Where the log can't take what is in the lanes, because the disk is full, that is tried again until the time is
-  /// over; what is in the lanes then is pending, and the report says why. Beside another process, what that has in its
-  /// lanes is not waited for: it is in the log some milliseconds later.
+  /// If the disk is full, the flush keeps trying to move events from the lanes into the log. Events that are in the
+  /// lanes at the end count as pending, and the report says why. Beside another process, the flush does not wait for
+  /// events in the lanes of that process; they come into the log some milliseconds later.
   @discardableResult
   public func flush(timeout: Duration) async -> DeliveryReport {
     guard log.isOfThisProcess else { return DeliveryReport([]) }

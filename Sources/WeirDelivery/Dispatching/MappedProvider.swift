@@ -3,7 +3,7 @@
 import Weir
 
 extension Provider {
-  /// This provider, given events as the mapper has them: see ``EventMapper``.
+  /// Returns this provider with a mapper, which brings each event into the provider's form: see ``EventMapper``.
   ///
   /// ```swift
   /// try dispatcher.add(contentsOf: [
@@ -12,9 +12,9 @@ extension Provider {
   /// ])
   /// ```
   ///
-  /// The provider keeps its name, and so its cursor. Of several mappers that are attached one after the other, the last
-  /// one goes first: it stands before a provider that has the others. A provider of your own that calls another one
-  /// does not have that one's mapper; attach the mapper to the outer one.
+  /// The provider keeps its name, and with the name its cursor. If several mappers are attached one after the other,
+  /// the mapper that was attached last is applied first. A mapper works on the provider that the dispatcher is given: a
+  /// provider of your own that calls another provider does not apply the other's mapper.
   public func mapped(by mapper: EventMapper) -> some Provider {
     if let mapped = self as? MappedProvider {
       return MappedProvider(provider: mapped.provider, mapper: mapper.then(mapped.mapper))

@@ -2,26 +2,26 @@
 
 public import Weir
 
-/// What became of one event that was given to a provider.
+/// What a provider answers for one event.
 public enum Verdict: Hashable, Sendable {
-  /// The provider has it for good: it may be removed from the log.
+  /// The provider has the event for good. The log may remove the event.
   case accepted
-  /// The provider will never take it, for this reason.
+  /// The provider will never take the event, for this reason. The event goes to the dead letters.
   case rejected(String)
-  /// To be given again, not before so long; nil leaves that to the back-off.
+  /// The provider wants the event again, not before this time has passed; `nil` leaves the time to the back-off.
   case retry(after: Duration?)
 }
 
-/// Thrown by ``Provider/deliver(_:)``: the batch was refused as a whole, and nothing of it was taken.
+/// Thrown by ``Provider/deliver(_:)``: the provider refused the batch as a whole, and took no event of it.
 ///
-/// It is split in halves, which are given again, until the event that is at fault stands alone: that one is rejected
-/// for this reason. Of a provider that never accepted an event, a hundred that are rejected so in a row for the same
-/// reason stop delivery, as ``DeliveryStopped`` does.
+/// Delivery splits the batch in halves and gives each half again, until the event at fault stands alone. That event is
+/// rejected for this reason. A provider that never accepted an event, and has rejected a hundred in a row in this way
+/// for the same reason, stops delivery as ``DeliveryStopped`` does.
 public struct BatchRefused: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What the provider said, without credentials.
+  /// The provider's reason, without credentials.
   public var reason: String
 
-  /// A refusal for this reason.
+  /// Creates a refusal.
   public init(_ reason: String) {
     self.reason = reason
   }
@@ -29,17 +29,17 @@ public struct BatchRefused: Error, Hashable, Sendable, CustomStringConvertible {
   public var description: String { reason }
 }
 
-/// Thrown by a provider: nothing can be delivered before somebody mends it, such as a wrong key or a wrong address.
+/// Thrown by a provider: no event can be delivered before a person mends the cause, such as a wrong key or address.
 ///
-/// Delivery to this provider stops, says so, and keeps the events. It is tried again with a few events, after about
-/// ``DeliveryOptions/Backoff/openFor`` and then after pauses that double up to ``DeliveryOptions/Backoff/most``, until
-/// it takes some; at once after ``Dispatcher/resume(_:)`` and at the next opening. A flush and a shutdown do not wait
-/// for it.
+/// Delivery to this provider stops, logs the reason, and keeps the events. Delivery tries a few events after about
+/// ``DeliveryOptions/Backoff/openFor``, and then after pauses that double up to ``DeliveryOptions/Backoff/most``, until
+/// the provider accepts some. ``Dispatcher/resume(_:)`` and the next start try at once. Neither a flush nor the end of
+/// ``Dispatcher/run(budget:)`` waits for a stopped provider.
 public struct DeliveryStopped: Error, Hashable, Sendable, CustomStringConvertible {
   /// What is wrong and what to do, without credentials.
   public var reason: String
 
-  /// A stop for this reason.
+  /// Creates a stop.
   public init(_ reason: String) {
     self.reason = reason
   }
@@ -47,32 +47,33 @@ public struct DeliveryStopped: Error, Hashable, Sendable, CustomStringConvertibl
   public var description: String { reason }
 }
 
-/// Where events are delivered to: a file, a service, a program of your own. What each event is before the provider gets
-/// it an ``EventMapper`` says, which is attached with ``mapped(by:)``.
+/// Takes the events of a log: a file, a service, or code of your own. An ``EventMapper``, attached with
+/// ``mapped(by:)``, brings each event into the provider's form.
 ///
-/// Delivery is at least once: an event comes again if the process died before its verdict was on the disk.
-/// ``PreparedEvent/stored``'s id is what to recognise it by.
+/// Delivery is at least once. An event comes again if the process died before the verdict on the event was on the disk,
+/// with the same ``PreparedEvent/stored`` id.
 public protocol Provider: Sendable {
-  /// The provider's name: letters, digits, `-` and `_`. It names the cursor, and so must stay.
+  /// The provider's name: letters, digits, `-` and `_`. The name is that of the cursor, so a new name begins anew.
   var name: String { get }
 
-  /// Called once, before anything else, and again after it threw.
+  /// Called once before every other call, and again after it has thrown.
   func setup() async throws
 
-  /// The process's default user is this one from here on. In order with the events.
+  /// Called in order with the events: from here on, the process has this default user.
   func associate(_ user: EventUser) async throws
 
-  /// The process has no default user from here on. In order with the events.
+  /// Called in order with the events: from here on, the process has no default user.
   func disassociate() async throws
 
-  /// Takes events, in order of offset; answers a verdict for each, in the same order. Throwing is the same as to answer
-  /// ``Verdict/retry(after:)`` for all, but for ``BatchRefused`` and ``DeliveryStopped``. Never called again before it
-  /// returned. If it takes too long its task is cancelled, and the events come again. It must not wait for the
-  /// dispatcher that calls it: a ``Dispatcher/flush(timeout:)`` or ``Dispatcher/remove(_:)`` from here waits for this
-  /// very call, until that is cancelled.
+  /// Takes events in order of offset, and returns a verdict for each, in the same order.
+  ///
+  /// An error counts as ``Verdict/retry(after:)`` for all events, except for ``BatchRefused`` and ``DeliveryStopped``.
+  /// The next call comes after this one has returned. A call that takes longer than ``DeliveryOptions/attemptTimeout``
+  /// is cancelled, and its events come again. Don't wait for the dispatcher here: ``Dispatcher/flush(timeout:)`` and
+  /// ``Dispatcher/remove(_:)`` would wait for this very call until it is cancelled.
   func deliver(_ events: [PreparedEvent]) async throws -> [Verdict]
 
-  /// Called once, after everything else.
+  /// Called once, after every other call.
   func shutdown() async
 }
 
