@@ -67,7 +67,7 @@
         tracker.track(Checkout.started(cart: request.cart))  // has the user, the field and the view
         try await reserve(request.cart)
         let bindings = Bindings.current
-        queue.async { bindings.run { _ = tracker.track("stock.asked", fields: ["cart": .uint(request.cart)]) } }
+        queue.async { bindings.run { tracker.track("stock.asked", fields: ["cart": .uint(request.cart)]) } }
       }
     }
     // end

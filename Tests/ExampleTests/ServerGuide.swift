@@ -42,7 +42,7 @@ extension ServerGuide {
     func sendMail(_ cart: UInt64) async {
       let bindings = Bindings.current
       queue.async {
-        bindings.run { _ = tracker.track("mail.sent", fields: ["cart": .uint(cart)]) }
+        bindings.run { tracker.track("mail.sent", fields: ["cart": .uint(cart)]) }
       }
       await Task.detached {
         await bindings.run { await askForStock(cart) }
