@@ -1,4 +1,7 @@
 // Bindings: who and what the events of a piece of work are captured for.
+//
+// `run` is there twice, with and without a result. A closure fits one of the two.
+// swift-format-ignore-file: AmbiguousTrailingClosureOverload
 
 /// The user, the view and the fields that are bound to a piece of work. Every event captured in the work has them.
 ///
