@@ -283,9 +283,8 @@
 
   extension Duration {
     fileprivate var timeAmount: TimeAmount {
-      let (seconds, attoseconds) = components
-      let nanoseconds = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-      return .nanoseconds(nanoseconds.overflow ? .max / 2 : nanoseconds.partialValue + attoseconds / 1_000_000_000)
+      // Half of the range: the times that it is added to are in the range, too.
+      .nanoseconds(Int64(clamping: min(wholeNanoseconds, UInt64(Int64.max / 2))))
     }
   }
 #endif

@@ -115,13 +115,7 @@ public final class EventReader {
   /// Blocks the thread; tasks use ``LogDirectory/follow(from:onSkip:)`` instead. Looks at once after an event was read,
   /// then at intervals that double from 0.2 to 20 ms. A look costs five system calls.
   public func wait(upTo timeout: Duration?) -> Bool {
-    var nanoseconds = UInt64.max
-    if let (seconds, attoseconds) = timeout?.components {
-      let whole = UInt64(clamping: seconds).multipliedReportingOverflow(by: 1_000_000_000)
-      let sum = whole.partialValue.addingReportingOverflow(UInt64(clamping: attoseconds / 1_000_000_000))
-      nanoseconds = whole.overflow || sum.overflow ? .max : sum.partialValue
-    }
-    return Int(weir_reader_wait(reader, nanoseconds)) == WEIR_OK
+    Int(weir_reader_wait(reader, timeout?.wholeNanoseconds ?? .max)) == WEIR_OK
   }
 
   private func report(_ core: weir_skip) {
