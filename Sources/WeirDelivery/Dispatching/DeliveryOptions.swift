@@ -1,86 +1,91 @@
-// DeliveryOptions: how one provider is delivered to.
+// DeliveryOptions: the options of the delivery to one provider.
 
 public import Weir
 public import WeirContracts
 
-/// How one provider is delivered to.
+/// The options of the delivery to one provider.
 public struct DeliveryOptions: Sendable {
-  /// What happens after tries that failed: how long to wait before the next one, and when the provider is left alone.
+  /// The waits after failed tries, and the circuit breaker.
   ///
-  /// Before the *n*-th try again it is drawn evenly from 0 to `least · 2ⁿ⁻¹`, at most ``most``: full jitter, after
-  /// *Exponential Backoff and Jitter* (Amazon Web Services, 2015). What the provider asked for with
-  /// ``Verdict/retry(after:)`` is the least that is waited.
+  /// The wait before the *n*-th retry is drawn uniformly from 0 to `least · 2ⁿ⁻¹`, and is at most ``most``. This is
+  /// full jitter, as described in *Exponential Backoff and Jitter* (Amazon Web Services, 2015). The time that a
+  /// provider asks for with ``Verdict/retry(after:)`` is the minimum wait.
   ///
-  /// A provider that failed ``failures`` times in a row is left alone for a while, and tried with a small batch after
-  /// that: a circuit breaker, closed, open and half-open, after Nygard, *Release It!*.
+  /// A provider that failed ``failures`` times in a row is not called for a while. After that, the provider is tried
+  /// with a small batch. This is a circuit breaker with the states closed, open and half-open, as described in Nygard,
+  /// *Release It!*.
   public struct Backoff: Hashable, Sendable {
-    /// The bound of the first wait. 500 ms.
+    /// The upper bound of the first wait. Default 500 ms.
     public var least = Duration.milliseconds(500)
 
-    /// The bound of all waits, the longest that a provider may ask for, and the bound of the pauses between tries of
-    /// one that stopped delivery. 5 minutes.
+    /// The upper bound of all waits, of the time that a provider may ask for, and of the pauses between tries of a
+    /// provider that stopped delivery. Default 5 minutes.
     public var most = Duration.seconds(300)
 
-    /// So many tries in a row that failed have the provider left alone for a while. 5; at least 1.
+    /// The number of failed tries in a row that opens the circuit breaker. Default 5; at least 1.
     public var failures = 5
 
-    /// How long the provider is left alone the first time; twice as long each time after, up to ``most``. 10 s.
+    /// The time for which the breaker is open the first time. The time doubles with each further opening, up to
+    /// ``most``. Default 10 s.
     public var openFor = Duration.seconds(10)
 
-    /// The most events of the try after that. All goes on when they are accepted. 10; at least 1.
+    /// The maximum number of events of the try after that. If they are accepted, normal delivery continues. Default 10;
+    /// at least 1.
     public var probeEvents = 10
 
-    /// The defaults.
+    /// Creates a back-off with the default values.
     public init() {}
   }
 
-  /// Where a provider that has no cursor yet begins.
+  /// The place where a provider without a cursor starts.
   public enum Start: Hashable, Sendable {
-    /// With the oldest event that the log has.
+    /// The oldest event in the log.
     case beginning
-    /// With what is captured from now on.
+    /// The first event captured from now on.
     case end
-    /// With the first event that was captured at this time or later.
+    /// The first event that was captured at this time or later.
     case time(Timestamp)
   }
 
-  /// Where the provider begins if it has no cursor yet. ``Start/beginning``.
+  /// The place where the provider starts if it has no cursor. Default ``Start/beginning``.
   public var start = Start.beginning
 
-  /// The contract that events are held against before the provider gets them. Missing mandatory fields get their
-  /// default, and what is against the contract is flagged; no event is kept back. Nil, the default: none.
+  /// The contract that events are checked against before the provider gets them. Missing mandatory fields get their
+  /// defaults, and violations are flagged. No event is withheld. Default `nil`: no contract.
   public var contract: CompiledContract?
 
-  /// How far from another one of the same name, fields and source an event is flagged
-  /// ``PreparedEvent/Flag/duplicate(of:)``: so much time before or after the one that is kept, the first. 1 s; nil
-  /// flags none, zero those of the same nanosecond.
+  /// The maximum time between an event and its duplicates. An event with the name, fields and source of an earlier
+  /// event is flagged ``PreparedEvent/Flag/duplicate(of:)`` if it was captured within this time before or after that
+  /// event. Default 1 s. Zero flags only events of the same nanosecond; `nil` flags none.
   ///
-  /// The time is counted from that first one, not from its latest duplicate. So of an event that comes again and again,
-  /// as a heartbeat does, one in each window is kept, and they are not all duplicates of one long ago.
+  /// The time counts from the first of the events, not from its latest duplicate. So of an event that recurs regularly,
+  /// such as a heartbeat, one event in each window is not flagged.
   ///
-  /// The source is the user that the event was captured for; without one, the opening and lane of the capture, which is
-  /// a thread as long as it keeps its lane. Time is that of the captures, so it does not matter when the events are
-  /// prepared, nor in what order the lanes were drained.
+  /// The source is the user that the event was captured for. Without a user, the source is the opening and the lane of
+  /// the capture; a thread is the source for as long as it keeps its lane. The time is the time of capture. So the
+  /// result does not depend on when the events are prepared, nor on the order in which the lanes were drained.
   public var duplicateWindow: Duration? = .seconds(1)
 
-  /// How many different events are remembered at most to find duplicates, the latest ones. Each takes some 100 bytes.
-  /// 65,536; at least 1. ``PreparedEvent/Counts/forgotten`` tells whether it was too few.
+  /// The maximum number of different events that are remembered to find duplicates. The latest events are remembered;
+  /// each takes about 100 bytes. Default 65,536; at least 1. ``PreparedEvent/Counts/forgotten`` shows whether the
+  /// number is too small.
   public var duplicateMemory = 65_536
 
-  /// Whether `FieldValue.redacted` takes the place of sensitive values: what the event's declaration, the contract or
-  /// the context marks, in fields, context and violations. True; false lets them go to the provider as they are.
+  /// Whether `FieldValue.redacted` replaces sensitive values in fields, context and violations. The event's
+  /// declaration, the contract and the context mark values as sensitive. Default `true`. If `false`, the provider gets
+  /// the true values.
   public var redactsSensitive = true
 
-  /// When events go out, and how many at once.
+  /// Determines when events go out, and how many at once.
   public var flush = FlushPolicy()
 
-  /// How long to wait after a failure, and when to leave the provider alone for a while.
+  /// The waits after failures, and the circuit breaker.
   public var backoff = Backoff()
 
-  /// How long one call of the provider may take before it is cancelled. 30 s. A call of several events that took longer
-  /// makes the next ones smaller, down to one event; they grow back slowly.
+  /// The time after which a call of the provider is cancelled. Default 30 s. If a call with several events takes
+  /// longer, the next calls are smaller, down to one event. The calls grow back slowly.
   public var attemptTimeout = Duration.seconds(30)
 
-  /// The defaults.
+  /// Creates options with the default values.
   public init() {}
 }
