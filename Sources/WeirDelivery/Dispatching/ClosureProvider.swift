@@ -1,8 +1,8 @@
-// ClosureProvider: a provider that is a closure.
+// ClosureProvider: a provider made of closures.
 
 public import Weir
 
-/// A provider in a few lines: a name, and a closure that takes events and answers a verdict for each.
+/// A provider made of a name and a closure, which gets events and returns a verdict for each.
 ///
 /// ```swift
 /// let printer = ClosureProvider("printer") { events in
@@ -11,12 +11,12 @@ public import Weir
 /// }
 /// ```
 ///
-/// What ``Provider`` asks of a provider it asks of the closures: ``Verdict/accepted`` only for what is
-/// there for good, a verdict for each event in the events' order, an event recognised by its id where one that
-/// comes again would do harm. A closure that throws is asked again with the same events, unless it throws
+/// The requirements of ``Provider`` apply to the closures. Return ``Verdict/accepted`` only for events that are stored
+/// permanently. Return one verdict for each event, in the order of the events. If storing an event twice does harm,
+/// recognise the event by its id. If the closure throws, it is called again with the same events, unless it throws
 /// ``BatchRefused`` or ``DeliveryStopped``.
 public struct ClosureProvider: Provider {
-  /// The name of the cursor.
+  /// The name of the provider and its cursor.
   public let name: String
 
   private let takesEvents: @Sendable ([PreparedEvent]) async throws -> [Verdict]
@@ -24,14 +24,14 @@ public struct ClosureProvider: Provider {
   private let takesUser: @Sendable (EventUser?) async throws -> Void
   private let shutsDown: @Sendable () async -> Void
 
-  /// A provider of these closures.
+  /// Creates a provider from these closures.
   ///
   /// - Parameters:
-  ///   - name: Letters, digits, `-` and `_`. It names the cursor, and so must stay.
-  ///   - setup: Called once before anything else, and again after it threw.
-  ///   - userChanged: The process's default user, from the events after this call on; nil: there is none.
-  ///   - shutdown: Called once, after everything else.
-  ///   - deliver: Takes events, in order of offset. Never called again before it returned.
+  ///   - name: Letters, digits, `-` and `_`. The name identifies the cursor, so the name must never change.
+  ///   - setup: Called once before all other calls, and again after it threw.
+  ///   - userChanged: Called with the process's default user for the events after this call; `nil` if there is no user.
+  ///   - shutdown: Called once, after all other calls.
+  ///   - deliver: Delivers events, in the order of their offsets. Never called again before it returns.
   public init(
     _ name: String, setup: @escaping @Sendable () async throws -> Void = {},
     userChanged: @escaping @Sendable (EventUser?) async throws -> Void = { _ in },

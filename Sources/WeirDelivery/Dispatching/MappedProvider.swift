@@ -1,9 +1,9 @@
-// MappedProvider: a provider with the mapper that is attached to it.
+// MappedProvider: a provider with an attached mapper.
 
 import Weir
 
 extension Provider {
-  /// This provider, given events as the mapper has them: see ``EventMapper``.
+  /// Returns this provider with a mapper: the provider gets the events that the mapper returns. See ``EventMapper``.
   ///
   /// ```swift
   /// try dispatcher.add(contentsOf: [
@@ -12,9 +12,9 @@ extension Provider {
   /// ])
   /// ```
   ///
-  /// The provider keeps its name, and so its cursor. Of several mappers that are attached one after the other, the last
-  /// one goes first: it stands before a provider that has the others. A provider of your own that calls another one does
-  /// not have that one's mapper; attach the mapper to the outer one.
+  /// The provider keeps its name, and therefore its cursor. If several mappers are attached one after the other, the
+  /// mapper attached last runs first. If your own provider calls another provider, the other provider's mapper is not
+  /// used: attach the mapper to the outer provider.
   public func mapped(by mapper: EventMapper) -> some Provider {
     if let mapped = self as? MappedProvider {
       return MappedProvider(provider: mapped.provider, mapper: mapper.then(mapped.mapper))
@@ -22,11 +22,11 @@ extension Provider {
     return MappedProvider(provider: self, mapper: mapper)
   }
 
-  /// The mapper that is attached to the provider.
+  /// The mapper attached to the provider.
   var attachedMapper: EventMapper { (self as? MappedProvider)?.mapper ?? EventMapper() }
 }
 
-/// A provider and its mapper. The worker maps events before it counts and calls; this only passes calls on.
+/// A provider and its mapper. The worker maps events before counting and calling; this type only forwards calls.
 struct MappedProvider: Provider {
   let provider: any Provider
   let mapper: EventMapper

@@ -1,27 +1,27 @@
-// Provider: where events are delivered to.
+// Provider: a destination of events.
 
 public import Weir
 
-/// What became of one event that was given to a provider.
+/// A provider's decision on one event.
 public enum Verdict: Hashable, Sendable {
-  /// The provider has it for good: it may be removed from the log.
+  /// The provider has stored the event permanently. The event may be removed from the log.
   case accepted
-  /// The provider will never take it, for this reason.
+  /// The provider will never accept the event, for this reason.
   case rejected(String)
-  /// To be given again, not before so long; nil leaves that to the back-off.
+  /// The event must be delivered again, no sooner than after this time. `nil` leaves the time to the back-off.
   case retry(after: Duration?)
 }
 
-/// Thrown by ``Provider/deliver(_:)``: the batch was refused as a whole, and nothing of it was taken.
+/// Thrown by ``Provider/deliver(_:)`` if the provider refused the batch as a whole, and accepted no event of the batch.
 ///
-/// It is split in halves, which are given again, until the event that is at fault stands alone: that one is rejected
-/// for this reason. Of a provider that never accepted an event, a hundred that are rejected so in a row for the same
-/// reason stop delivery, as ``DeliveryStopped`` does.
+/// The batch is split in halves, which are delivered again, until the faulty event is alone. That event is rejected for
+/// this reason. If a provider that never accepted an event rejects a hundred events in a row in this way, for the same
+/// reason, delivery stops as with ``DeliveryStopped``.
 public struct BatchRefused: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What the provider said, without credentials.
+  /// The provider's message, without credentials.
   public var reason: String
 
-  /// A refusal for this reason.
+  /// Creates a refusal for this reason.
   public init(_ reason: String) {
     self.reason = reason
   }
@@ -29,17 +29,18 @@ public struct BatchRefused: Error, Hashable, Sendable, CustomStringConvertible {
   public var description: String { reason }
 }
 
-/// Thrown by a provider: nothing can be delivered before somebody mends it, such as a wrong key or a wrong address.
+/// Thrown by a provider if nothing can be delivered before somebody fixes a problem, such as a wrong key or a wrong
+/// address.
 ///
-/// Delivery to this provider stops, says so, and keeps the events. It is tried again with a few events, after about
-/// ``DeliveryOptions/Backoff/openFor`` and then after pauses that double up to ``DeliveryOptions/Backoff/most``, until
-/// it takes some; at once after ``Dispatcher/resume(_:)`` and at the next opening. A flush and a shutdown do not wait
-/// for it.
+/// The delivery to this provider stops, logs the reason, and keeps the events. The provider is tried again with a few
+/// events: first after about ``DeliveryOptions/Backoff/openFor``, then after pauses that double up to
+/// ``DeliveryOptions/Backoff/most``, until the provider accepts some events. The provider is tried immediately after
+/// ``Dispatcher/resume(_:)`` and at the next opening. A flush and a shutdown do not wait for the provider.
 public struct DeliveryStopped: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What is wrong and what to do, without credentials.
+  /// The problem and its remedy, without credentials.
   public var reason: String
 
-  /// A stop for this reason.
+  /// Creates a stop for this reason.
   public init(_ reason: String) {
     self.reason = reason
   }
@@ -47,32 +48,36 @@ public struct DeliveryStopped: Error, Hashable, Sendable, CustomStringConvertibl
   public var description: String { reason }
 }
 
-/// Where events are delivered to: a file, a service, a program of your own. What each event is before the provider gets
-/// it an ``EventMapper`` says, which is attached with ``mapped(by:)``.
+/// A destination of events: a file, a service, or your own code.
 ///
-/// Delivery is at least once: an event comes again if the process died before its verdict was on the disk.
-/// ``PreparedEvent/stored``'s id is what to recognise it by.
+/// To change events before the provider gets them, attach an ``EventMapper`` with ``mapped(by:)``.
+///
+/// Events are delivered at least once. If the process dies before an event's verdict is on disk, the event is delivered
+/// again, with the same id in ``PreparedEvent/stored``.
 public protocol Provider: Sendable {
-  /// The provider's name: letters, digits, `-` and `_`. It names the cursor, and so must stay.
+  /// The provider's name: letters, digits, `-` and `_`. The name identifies the cursor, so the name must never change.
   var name: String { get }
 
-  /// Called once, before anything else, and again after it threw.
+  /// Called once before all other calls, and again after it threw.
   func setup() async throws
 
-  /// The process's default user is this one from here on. In order with the events.
+  /// Tells the provider that this user is the process's default user from here on. Called in order with the events.
   func associate(_ user: EventUser) async throws
 
-  /// The process has no default user from here on. In order with the events.
+  /// Tells the provider that the process has no default user from here on. Called in order with the events.
   func disassociate() async throws
 
-  /// Takes events, in order of offset; answers a verdict for each, in the same order. Throwing is the same as to answer
-  /// ``Verdict/retry(after:)`` for all, but for ``BatchRefused`` and ``DeliveryStopped``. Never called again before it
-  /// returned. If it takes too long its task is cancelled, and the events come again. It must not wait for the
-  /// dispatcher that calls it: a ``Dispatcher/flush(timeout:)`` or ``Dispatcher/remove(_:)`` from here waits for this
-  /// very call, until that is cancelled.
+  /// Delivers events, in the order of their offsets. Returns a verdict for each event, in the same order.
+  ///
+  /// Throwing an error has the same effect as returning ``Verdict/retry(after:)`` for all events, except for
+  /// ``BatchRefused`` and ``DeliveryStopped``. Never called again before it returns. If the call takes too long, its
+  /// task is cancelled, and the events are delivered again.
+  ///
+  /// Must not wait for the dispatcher that calls it. A ``Dispatcher/flush(timeout:)`` or ``Dispatcher/remove(_:)`` in
+  /// this call would wait for this same call, until the call is cancelled.
   func deliver(_ events: [PreparedEvent]) async throws -> [Verdict]
 
-  /// Called once, after everything else.
+  /// Called once, after all other calls.
   func shutdown() async
 }
 
