@@ -1,76 +1,78 @@
-// Ledger: for each provider, what became of every event that was accepted.
+// Ledger: the outcome of every accepted event, for each provider.
 
 public import Weir
 
-/// For each provider, what became of every event that was accepted since it began:
-/// `accepted = acknowledged + rejected + pending + lost`, across restarts.
+/// The outcome of every event accepted since a provider started, for each provider. `accepted = acknowledged + rejected
+/// + pending + lost`, across restarts.
 ///
-/// Each number is counted where it arises: ``Entry/accepted`` by the log, what was settled with the cursor, in one slot
-/// on the disk, and ``Entry/pending`` from segments and lanes. None is found by subtraction, so the sum says something.
-/// While captures go on they are of moments a little apart.
+/// Each number is counted where it arises. The log counts ``Entry/accepted``. The settled events are counted with the
+/// cursor, in one slot on disk. ``Entry/pending`` is counted from segments and lanes. No number is computed by
+/// subtraction, so the sum is a real check. During captures, the numbers are from slightly different moments.
 public struct Ledger: Hashable, Sendable {
-  /// Why a provider will not get an event that was accepted.
+  /// A reason why a provider will not get an accepted event.
   public enum LossReason: String, Hashable, Sendable, CaseIterable, Codable {
-    /// Retention or the byte limit removed it before it was delivered.
+    /// Retention or the byte limit removed the event before it was delivered.
     case removed
-    /// It can't be read: damage, or a power cut took it, from the log or from its lane.
+    /// The event can't be read from the log or from its lane, because of damage or a power cut.
     case damaged
-    /// It was not for this provider: the provider's mapper withheld it.
+    /// The provider's mapper withheld the event, because it is not for this provider.
     case withheld
-    /// A later event took its place before it was in the log (`Tracker.OverflowPolicy.dropOldest`).
+    /// A later event overwrote the event before it reached the log (`Tracker.OverflowPolicy.dropOldest`).
     case overwritten
   }
 
-  /// What one provider is doing.
+  /// The state of one provider.
   public enum ProviderState: Hashable, Sendable {
-    /// It is not set up yet.
+    /// The provider is not set up yet.
     case starting
-    /// It delivers, or waits for events.
+    /// The provider delivers or waits for events.
     case running
-    /// The last try failed; the next one comes after the back-off.
+    /// The last try failed; the next try waits for the back-off.
     case backingOff
-    /// Its circuit breaker is open: it is left alone for a while.
+    /// The provider's circuit breaker is open: the provider is not called for a while.
     case open
-    /// It said that somebody must mend something first, ``DeliveryStopped``, and is tried again now and then. Of a
-    /// provider that is known by its files only: that is how its last call ended.
+    /// The provider stopped delivery with ``DeliveryStopped`` until somebody fixes the problem, and is tried again from
+    /// time to time. If the provider is known only from its files, its last call ended in this way.
     case stopped(reason: String)
-    /// It is not delivered to: the dispatcher shut down, or it is known by its files only.
+    /// Nothing delivers to the provider: the dispatcher has shut down, or the provider is known only from its files.
     case idle
   }
 
-  /// One provider's.
+  /// The numbers of one provider.
   public struct Entry: Hashable, Sendable {
     /// The provider's name.
     public var provider: String
-    /// What it is doing.
+    /// The provider's state.
     public var state: ProviderState
-    /// Where it began.
+    /// The offset at which the provider started.
     package var from: Offset
-    /// Everything below it is settled, on the disk.
+    /// All events below this offset are settled, on disk.
     public var offset: Offset
-    /// Events that captures accepted since it began.
+    /// The number of events that captures accepted since the provider started.
     public var accepted: UInt64
-    /// Of them, those that the provider has for good, those that it accepted in a redrive among them.
+    /// The number of accepted events that the provider has stored permanently, including events that it accepted in a
+    /// redrive.
     public var acknowledged: UInt64
-    /// Of them, those that it rejected, and has not accepted in a redrive since; they are in the dead-letter log. After
-    /// a kill in a redrive, or of one, it may be some more than there are, until the letters are redriven.
+    /// The number of accepted events that the provider rejected, and has not accepted in a redrive since. These events
+    /// are in the dead-letter log. After a kill during a redrive, or of a redrive, the number may be too high until the
+    /// letters are redriven.
     public var rejected: UInt64
-    /// Of them, those that are yet to be settled.
+    /// The number of accepted events that are not settled yet.
     public var pending: UInt64
-    /// Of them, those that it will not get, by reason.
+    /// The numbers of accepted events that the provider will not get, by reason.
     public var lost: [LossReason: UInt64]
-    /// What last went wrong; nil if nothing did since the last success.
+    /// The last error, or `nil` if there was none since the last success.
     public var error: String?
 
-    /// All that it will not get.
+    /// The number of all events that the provider will not get.
     package var lostInAll: UInt64 { lost.values.reduce(0, &+) }
 
     /// Whether every accepted event is accounted for.
     ///
-    /// Numbers of a cursor that somebody made up may add up to more than there are: they wrap, and do not trap.
+    /// The sums wrap on overflow and don't trap, because a forged cursor may contain any numbers.
     public var isBalanced: Bool { accepted == acknowledged &+ rejected &+ pending &+ lostInAll }
 
-    /// An entry with nothing in it.
+    /// Creates an entry whose numbers are 0.
     package init(provider: String) {
       self.provider = provider
       state = .idle
@@ -84,41 +86,41 @@ public struct Ledger: Hashable, Sendable {
     }
   }
 
-  /// In the order of their names.
+  /// The entries, ordered by the providers' names.
   public var entries: [Entry]
 
-  /// A ledger of these.
+  /// Creates a ledger with these entries.
   package init(_ entries: [Entry]) {
     self.entries = entries
   }
 
-  /// The entry of the provider named so.
+  /// The entry of the provider with this name, or `nil`.
   public subscript(provider: String) -> Entry? { entries.first { $0.provider == provider } }
 
   /// Whether every entry is balanced.
   public var isBalanced: Bool { entries.allSatisfy(\.isBalanced) }
 }
 
-/// What a flush, or a shutdown, came to.
+/// The result of a flush or of a shutdown.
 public struct DeliveryReport: Hashable, Sendable {
-  /// One provider's part.
+  /// The result for one provider.
   public struct Entry: Hashable, Sendable {
     /// The provider's name.
     public var provider: String
-    /// Events it has for good, of those settled during the call.
+    /// The number of events that the provider accepted during the call.
     public var acknowledged: UInt64
-    /// Events it will never take, of those settled during the call.
+    /// The number of events that the provider rejected during the call.
     public var rejected: UInt64
-    /// Events captured before the call that are not settled.
+    /// The number of events captured before the call that are not settled.
     public var pending: UInt64
-    /// What it was doing at the end.
+    /// The provider's state at the end.
     public var state: Ledger.ProviderState
-    /// Why something is pending, if it is known.
+    /// The reason why events are pending, if it is known.
     public var error: String?
-    /// Events that it will not get, by reason, of those that were passed over during the call.
+    /// The numbers of events passed over during the call that the provider will not get, by reason.
     public var lost: [Ledger.LossReason: UInt64]
 
-    /// An entry.
+    /// Creates an entry.
     package init(
       provider: String, acknowledged: UInt64, rejected: UInt64, pending: UInt64, state: Ledger.ProviderState,
       error: String? = nil, lost: [Ledger.LossReason: UInt64] = [:]
@@ -133,10 +135,10 @@ public struct DeliveryReport: Hashable, Sendable {
     }
   }
 
-  /// In the order of their names.
+  /// The entries, ordered by the providers' names.
   public var entries: [Entry]
 
-  /// A report of these.
+  /// Creates a report with these entries.
   package init(_ entries: [Entry]) {
     self.entries = entries
   }
