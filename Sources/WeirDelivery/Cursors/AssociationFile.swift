@@ -5,12 +5,12 @@
 //
 //      0  8   magic "WEIRUSER"
 //      8  4   version, 1
-//     12  4   CRC32C of all that follows
-//     16  4   how many changes follow, at most 2: the cursor on the disk names the one or the other
-//     then for each
-//         8   its offset
-//         4   how many bytes follow, 0: there was no user from there on
-//         …   a tagged object with `user`, the id, and `traits`, of which what is sensitive is replaced
+//     12  4   CRC32C of the rest of the file
+//     16  4   number of changes, at most 2: the cursor on disk names one of them
+//     then for each change
+//         8   offset of the change
+//         4   number of bytes that follow; 0 if there was no user from there on
+//         …   a tagged object with the id `user` and the `traits`, with sensitive values replaced
 
 import Weir
 

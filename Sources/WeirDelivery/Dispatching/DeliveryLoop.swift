@@ -59,8 +59,8 @@ final class DeliveryLoop {
   var unburiedBytes = 0
   var nextBurial = Duration.zero
   var nextRelease = Duration.zero
-  /// Whether another provider's cursor is behind this one's. What this provider has received can be removed when the
-  /// other makes progress.
+  /// Whether another provider's cursor is behind this provider's cursor. What this provider has received can be removed
+  /// when the other provider makes progress.
   var isHeldUpByOthers = false
   let attempts: AttemptLog
   var ending: WorkerEnding?

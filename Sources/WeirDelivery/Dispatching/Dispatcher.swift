@@ -233,7 +233,7 @@ public final class Dispatcher: Sendable {
   }
 
   /// Ends the delivery to a provider and deletes its cursor. The provider no longer pins segments. If the provider is
-  /// added again, it starts anew. Also removes a provider that has only a cursor.
+  /// added again, it starts again. Also removes a provider that has only a cursor.
   ///
   /// Waits at most ``Configuration/closingTime`` for the call in progress. Then cancels the call, and waits at most as
   /// long again for the cancelled call and ``Provider/shutdown()`` together. The dead letters stay.

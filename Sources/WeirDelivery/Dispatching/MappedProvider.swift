@@ -7,7 +7,7 @@ extension Provider {
   ///
   /// ```swift
   /// try dispatcher.add(contentsOf: [
-  ///   JSONLinesProvider(directory: "spool").mapped(by: .only(Checkout.self)),
+  ///   JSONLinesProvider("spool").mapped(by: .only(Checkout.self)),
   ///   HTTPProvider(SegmentPreset(writeKey: key)).mapped(by: .snakeCase().then(.flattening())),
   /// ])
   /// ```

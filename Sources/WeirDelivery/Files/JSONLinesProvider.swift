@@ -162,7 +162,7 @@ public actor JSONLinesProvider: Provider {
       files = nil
       if error.code == .directory {
         throw DeliveryStopped(
-          "\(directory) is not a directory: \(error.message); move the file away, or use another path")
+          "\(directory) can't be used as a directory: \(error.message); move the file away, or use another path")
       }
       throw error
     }
