@@ -10,10 +10,10 @@
   /// let metrics = TrackerMetrics(tracker)
   /// Task { try await metrics.run(every: .seconds(10)) }
   /// ```
+  ///
   /// | counter | value |
   /// |---|---|
   /// | `weir_refused_total` | captures that were refused since the tracker opened its log |
-  ///
   ///
   /// The dimension `reason` has the reasons of receipts: `full`, `no_lane`, `too_large`, `storage`, `invalid`, and
   /// `closed` after the tracker's end. Each counter exists from the first update on, so that alerts can use it. Events

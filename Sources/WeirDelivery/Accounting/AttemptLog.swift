@@ -1,27 +1,27 @@
-// AttemptLog: what a provider was given and what it answered, in a small log of its own in the directory
-// `attempts/NAME` of the log that is delivered.
+// AttemptLog: records a provider's calls and answers in a small separate log, in the directory `attempts/NAME` of the
+// delivered log.
 
 import Weir
 
-/// Where a provider's worker notes its attempts, for the journey of an event.
+/// The log in which a provider's worker records its attempts, for the journeys of events.
 ///
-/// Best effort: it never holds delivery up, never throws, and nothing depends on what is in it. It is opened at the
-/// first attempt, bounded by bytes with the oldest dropped, and not synced: a power cut may take the last of it. What
-/// can't be written is counted in ``unwritten``.
+/// Best effort: never delays delivery and never throws, and nothing depends on its contents. The log is opened at the
+/// first attempt. Its size is limited, and the oldest notes are dropped. The log is not synced, so a power cut may lose
+/// the latest notes. ``unwritten`` counts the notes that could not be written.
 ///
-/// The worker has the lock of its cursor, so nobody else writes here in the same name. From any thread; calls wait for
-/// each other only.
+/// The worker holds the lock of its cursor, so nobody else writes under this name. Any thread may call any member.
+/// Calls wait only for each other.
 final class AttemptLog: Sendable {
   static let directoryName = "attempts"
-  /// What it may take on the disk unless it is told otherwise.
+  /// The default maximum size on disk.
   static let defaultBytes = 16 << 20
-  /// The least that a log of two small lanes can do with.
+  /// The minimum size of a log with two small lanes.
   static let leastBytes = 8 << 20
   private static let pauseAfterError = Duration.seconds(10)
 
   private struct State {
     var log: SideLog?
-    /// After an opening that failed: when to try again.
+    /// After a failed opening, the time of the next try.
     var nextTry = MonotonicTime(nanoseconds: 0)
     var isClosed = false
     var unwritten: UInt64 = 0
@@ -33,41 +33,41 @@ final class AttemptLog: Sendable {
   private let byteLimit: Int
   private let state = Lock(State())
 
-  /// The log of attempts of the provider named so. Makes nothing yet.
+  /// Creates the log of a provider's attempts. Creates no files yet.
   init(in logDirectory: String, provider: String, byteLimit: Int = AttemptLog.defaultBytes) {
     self.logDirectory = logDirectory
     self.provider = provider
     self.byteLimit = max(byteLimit, Self.leastBytes)
   }
 
-  /// Where the attempts of the provider named so are.
+  /// Returns the directory of a provider's attempts.
   static func path(in logDirectory: String, provider: String) -> String {
     "\(logDirectory)/\(directoryName)/\(provider)"
   }
 
-  /// Notes a call of the provider: some microseconds.
+  /// Notes a call of the provider. Takes some microseconds.
   func write(_ attempt: Attempt) {
     write(LoggedAttempt(attempt), drains: true)
   }
 
-  /// Notes that everything below `offset` is settled, on the disk.
+  /// Notes that everything below `offset` is settled, on disk.
   func writeSettled(below offset: Offset) {
     write(.settled(below: offset), drains: true)
   }
 
-  /// Notes that the provider's mapper withheld this event. Readers see the note with the next note of another kind: the
-  /// cursor's move past the event, at the latest, is such a note.
+  /// Notes that the provider's mapper withheld this event. Readers see this note after the next note of another kind,
+  /// which comes with the cursor's move past the event at the latest.
   func writeWithheld(_ offset: Offset) {
     write(.withheld(offset), drains: false)
   }
 
-  /// How many notes could not be written.
+  /// The number of notes that could not be written.
   var unwritten: UInt64 { state.withLock { $0.unwritten } }
 
-  /// Why the last note could not be written; nil if it was.
+  /// The reason why the last note could not be written; `nil` if it was written.
   var error: WeirError? { state.withLock { $0.error } }
 
-  /// Closes the log, which waits for the disk. Nothing is written after that.
+  /// Closes the log. Waits for the disk. Later notes are not written.
   func close() {
     let log = state.withLock { state in
       state.isClosed = true
@@ -88,7 +88,7 @@ final class AttemptLog: Sendable {
           state.unwritten += 1
           return
         }
-        // In a child of a fork too this answers at once.
+        // Returns immediately, also in a forked child.
         switch try log.write({ $0.track(note) }) {
         case .accepted: state.error = nil
         case .dropped(let reason):
@@ -96,7 +96,7 @@ final class AttemptLog: Sendable {
           state.error = WeirError(.io, "the log of attempts refused an event: \(reason)", path: log.directory)
           return
         }
-        // The note is kept, whatever becomes of this.
+        // The note is kept even if the drain fails.
         if drains { try? log.drain() }
       } catch {
         state.unwritten += 1
@@ -105,7 +105,7 @@ final class AttemptLog: Sendable {
     }
   }
 
-  /// The log; nil if there is to be none at present.
+  /// Returns the log, or `nil` if there is to be none at present.
   private func opened(_ state: inout State) throws(WeirError) -> SideLog? {
     if let log = state.log { return log }
     guard !state.isClosed, state.nextTry <= MonotonicTime.now else { return nil }
@@ -113,7 +113,7 @@ final class AttemptLog: Sendable {
     let calls = SystemCalls()
     try calls.makeDirectory(Self.directoryName, in: try calls.openDirectory(logDirectory))
     var configuration = Tracker.Configuration()
-    // Tasks run on many threads: most captures borrow a spare lane, and wait for nothing.
+    // Tasks run on many threads. Most captures borrow a spare lane, and wait for nothing.
     configuration.laneCount = 4
     configuration.spareLanes = 2
     configuration.laneBytes = 64 << 10

@@ -1,4 +1,4 @@
-// AttemptNote: a call of a provider as the log of attempts has it.
+// AttemptNote: converts a call of a provider to a note in the log of attempts.
 
 import SwiftOverlayShims
 import Weir
@@ -10,7 +10,8 @@ import Weir
 #endif
 
 extension Attempt {
-  /// A call with this batch, which came to `answer`, nil if it was given up, and to what `settlement` says.
+  /// Creates the note of a call with this batch. `answer` is `nil` if the call was given up. `settlement` has the
+  /// consequences.
   init(
     _ batch: [HeldEvent], _ answer: DeliveryAnswer?, _ settlement: Settlement, began: Timestamp, took: Duration
   ) {
@@ -22,7 +23,7 @@ extension Attempt {
       retried: (settlement.retried.map(\.event) + settlement.batches.joined()).map(\.offset).sorted())
   }
 
-  /// That delivery stopped for this reason, without a call that was given events and said so.
+  /// Creates a note that delivery stopped for this reason, without a call that returned this answer.
   init(stopped reason: String) {
     self.init(number: 1, offsets: [], bytes: 0, began: .now, took: .zero, outcome: .stopped, answer: reason)
   }
@@ -47,7 +48,7 @@ extension Attempt {
         words.append("\(settlement.rejected.count) rejected (\(first.reason))")
       }
       let again = settlement.retried.count + settlement.batches.reduce(0) { $0 + $1.count }
-      if again > 0 { words.append("\(again) to be given again") }
+      if again > 0 { words.append("\(again) to be retried") }
       return (.verdicts, words.joined(separator: ", "))
     }
   }

@@ -1,70 +1,71 @@
-// Journey: the way of one event, from its capture to each provider.
+// Journey: the steps of one event, from its capture to each provider.
 
 public import Weir
 
-/// The way of one event through the log, and what each provider made of it.
+/// The steps of one event through the log, and its outcome at each provider.
 ///
 /// ```swift
 /// let journey = try LogDirectory("/var/lib/shop/events").journey(of: id)
 /// for step in journey.steps { print(step) }
 /// ```
 ///
-/// Made from the files alone, in any process: the log, the cursors, the dead letters and the logs of attempts. What a
-/// live process has settled and not yet noted on the disk shows as pending. The logs of attempts are bounded and best
-/// effort: of an old event the attempts may be gone, while ``Outcome`` is always told. Sensitive values are replaced,
-/// and nothing that a provider said has credentials in it.
+/// A journey is read from the files alone, in any process: the log, the cursors, the dead letters and the logs of
+/// attempts. Events that a live process has settled but not yet recorded on disk are shown as pending. The logs of
+/// attempts are limited in size and best effort: the attempts of an old event may be gone, but ``Outcome`` is always
+/// known. Sensitive values are replaced. No provider's message contains credentials.
 public struct Journey: Hashable, Sendable {
-  /// The event, with sensitive values replaced unless they were asked for.
+  /// The event, with sensitive values replaced unless they were requested.
   public var event: StoredEvent
 
-  /// What happened to it, in order of time; steps whose time is not known stand after what made them possible.
+  /// The steps, in order of time. A step whose time is unknown follows the step that made it possible.
   public var steps: [Step]
 
-  /// What became of it, for each provider that there is a cursor of, in the order of their names.
+  /// The outcome at each provider that has a cursor, ordered by the providers' names.
   public var outcomes: [Outcome]
 
-  /// What could not be read and may be missing here, a line each: a log of attempts, the dead letters.
+  /// The sources that could not be read, so that parts of the journey may be missing: a line for each log of attempts
+  /// or dead-letter log.
   public var unread: [String]
 
-  /// What became of an event at one provider.
+  /// The outcome of an event at one provider.
   public struct Outcome: Hashable, Sendable {
     /// The provider's name.
     public var provider: String
-    /// What became of it.
+    /// The outcome.
     public var fate: Fate
 
-    /// An outcome.
+    /// Creates an outcome.
     package init(provider: String, fate: Fate) {
       self.provider = provider
       self.fate = fate
     }
   }
 
-  /// What became of an event.
+  /// What happened to an event at a provider in the end.
   public enum Fate: Hashable, Sendable {
-    /// The provider has it for good.
+    /// The provider has stored the event permanently.
     case acknowledged
-    /// The provider will never take it, for this reason. It is in the dead letters.
+    /// The provider will never accept the event, for this reason. The event is in the dead letters.
     case rejected(reason: String)
-    /// The provider's mapper withheld it.
+    /// The provider's mapper withheld the event.
     case withheld
-    /// It is yet to be settled.
+    /// The event is not settled yet.
     case pending
-    /// It lies before the place where the provider began.
+    /// The event precedes the place where the provider started.
     case before
   }
 
-  /// One thing that happened to an event: a capture, a call of a provider with its answer, a move of a cursor. Its
-  /// description tells what happened, on one line.
+  /// One step of an event: a capture, a call of a provider with its answer, a move of a cursor. The description has one
+  /// line.
   public struct Step: Hashable, Sendable {
-    /// When; nil if nothing tells.
+    /// The time of the step, or `nil` if it is unknown.
     public var time: Timestamp?
-    /// The provider that it concerns; nil for what the log did.
+    /// The provider of the step, or `nil` for a step of the log.
     public var provider: String?
-    /// What happened.
+    /// The kind of the step.
     package var what: What
 
-    /// A step.
+    /// Creates a step.
     package init(time: Timestamp? = nil, provider: String? = nil, what: What) {
       self.time = time
       self.provider = provider
@@ -72,62 +73,64 @@ public struct Journey: Hashable, Sendable {
     }
   }
 
-  /// What happened to an event.
+  /// The kind of a step.
   package enum What: Hashable, Sendable {
-    /// A capture accepted it: in this opening, in this lane.
+    /// A capture accepted the event, in this opening and this lane.
     case captured(opening: UInt64, lane: Int)
-    /// It is no event of the application: the log wrote it, about captures that were refused or offsets that no event
-    /// has. No provider gets it.
+    /// The log wrote the event, about refused captures or offsets without events. The event is not the application's,
+    /// and no provider gets it.
     case noted
-    /// It is in its lane still: the process that captured it is dead, and the next opening moves it into a segment.
+    /// The event is still in its lane. The process that captured it is dead, and the next opening moves the event into
+    /// a segment.
     case inLane
-    /// It was moved into the log, at this offset, and is in this file now, which is a raw segment or a batch segment.
+    /// The event was moved into the log, at this offset, and is now in this file: a raw segment or a batch segment.
     case drained(offset: Offset, file: String, isBatch: Bool)
-    /// It was given to the provider.
+    /// The event was delivered to the provider.
     case attempted(Attempt)
-    /// The provider's mapper withheld it.
+    /// The provider's mapper withheld the event.
     case withheld
-    /// The provider said that it will never take it: it was put among the dead letters.
+    /// The provider rejected the event, and the event was written to the dead-letter log.
     case rejected(reason: String)
-    /// It was given to the provider again from the dead letters; offsets of the call are those of the letters.
+    /// The event was delivered to the provider again from the dead letters. The offsets of the call are the offsets of
+    /// the letters.
     case redriven(Attempt)
-    /// All up to it were settled, and the provider's cursor was moved past it, on the disk.
+    /// The event and all events before it were settled, and the provider's cursor moved past the event on disk.
     case settled
   }
 
-  /// One call of a provider that an event was given in.
+  /// A call of a provider with an event.
   package struct Attempt: Hashable, Sendable {
-    /// How often in a row the events of the call had been tried, this time included.
+    /// The number of tries of the call's events in a row, including this try.
     package var number: Int
     /// The first offset of the call.
     package var first: Offset
     /// The last offset of the call.
     package var last: Offset
-    /// How many events were given.
+    /// The number of events in the call.
     package var events: Int
-    /// Their bytes in the log.
+    /// The size of these events in the log, in bytes.
     package var bytes: Int
-    /// How long it took.
+    /// The duration of the call.
     package var duration: Duration
-    /// What the provider said, or what went wrong.
+    /// The provider's message, or the error.
     package var answer: String
-    /// What that meant for this event.
+    /// The result for this event.
     package var result: Result
   }
 
-  /// What a call of a provider meant for one event.
+  /// The result of a call for one event.
   package enum Result: String, Hashable, Sendable {
-    /// The provider has it for good.
+    /// The provider has stored the event permanently.
     case accepted
-    /// The provider will never take it.
+    /// The provider will never accept the event.
     case rejected
-    /// It is given again.
+    /// The event is delivered again.
     case retried
-    /// It is not known any more: the call left more to give again than was noted.
+    /// The result is not known any more: the call left more events to retry than were noted.
     case unknown
   }
 
-  /// A journey of these.
+  /// Creates a journey.
   package init(event: StoredEvent, steps: [Step], outcomes: [Outcome], unread: [String] = []) {
     self.event = event
     self.steps = steps
@@ -137,15 +140,15 @@ public struct Journey: Hashable, Sendable {
 }
 
 extension Journey {
-  /// The event's identity.
+  /// The event's id.
   package var id: EventID { event.id }
 
-  /// The event's number in the log.
+  /// The event's offset in the log.
   package var offset: Offset { event.offset }
 }
 
 extension Journey.Step: CustomStringConvertible {
-  /// One line, such as `2026-11-21T00:00:00.123456789Z http: attempt 2 of 500 events (17 to 516): accepted: 200 OK`.
+  /// A line such as `2026-11-21T00:00:00.123456789Z http: attempt 2 of 500 events (17 to 516): accepted: 200 OK`.
   public var description: String {
     let start = time.map { "\($0) " } ?? ""
     return start + (provider.map { "\($0): " } ?? "") + what.description
@@ -157,14 +160,14 @@ extension Journey.What: CustomStringConvertible {
     switch self {
     case .captured(let opening, let lane): "captured in lane \(lane) of opening \(hexadecimal(opening))"
     case .noted: "written by the log itself"
-    case .inLane: "in its lane still: the next opening of the log moves it into a segment"
+    case .inLane: "still in its lane: the next opening of the log moves it into a segment"
     case .drained(let offset, let file, let isBatch):
       "drained at offset \(offset), in the \(isBatch ? "batch" : "raw") segment \(file)"
     case .attempted(let attempt): attempt.description
     case .withheld: "withheld by the mapper"
     case .rejected(let reason): "rejected: \(reason)"
-    case .redriven(let attempt): "given again from the dead letters: \(attempt)"
-    case .settled: "settled: the cursor was moved past it"
+    case .redriven(let attempt): "delivered again from the dead letters: \(attempt)"
+    case .settled: "settled: the cursor moved past it"
     }
   }
 
@@ -188,7 +191,7 @@ extension Journey.Fate: CustomStringConvertible {
     case .rejected(let reason): "rejected: \(reason)"
     case .withheld: "withheld"
     case .pending: "pending"
-    case .before: "before its beginning"
+    case .before: "before the provider's start"
     }
   }
 }

@@ -1,28 +1,28 @@
-// JourneyReader: finds an event in a log's files, and what became of it.
+// JourneyReader: finds an event and its steps in a log's files.
 
 public import Weir
 
 extension LogDirectory {
-  /// The way of the event with this identity.
+  /// Returns the journey of the event with this id.
   ///
   /// ```swift
   /// let journey = try LogDirectory("/var/lib/shop/events").journey(of: EventID("9f0c…")!)
   /// print(journey.outcomes)
   /// ```
   ///
-  /// Throws a ``WeirError``: `missing` if the log has no such event, or none that is drained yet, and what
-  /// ``EventReader`` throws. Writes nothing and takes no lock, so it may be called beside any process.
+  /// Throws `missing` if the log has no such event, or if the event is not drained yet, and what ``EventReader``
+  /// throws. Writes nothing and takes no lock, so it may be called beside any process.
   ///
-  /// Sensitive values are replaced unless `showsSensitive` is true. Nothing in the log's files tells where an identity
-  /// lies, so this goes over the log's events up to it, without decoding them: ten or twenty millions a second.
-  /// ``journey(at:showsSensitive:)`` reads one block. Both go over the logs of attempts and dead letters after that.
+  /// Sensitive values are replaced unless `showsSensitive` is `true`. The log has no index of ids. So this reads the
+  /// log's events up to the event, without decoding them: ten to twenty million events a second.
+  /// ``journey(at:showsSensitive:)`` reads only one block. Both then read the logs of attempts and the dead letters.
   public func journey(of id: EventID, showsSensitive: Bool = false) throws(WeirError) -> Journey {
     let reader = try EventReader(directory: path)
     guard let event = try reader.next(where: id) else { throw missing("event \(id)") }
     return try JourneyReader(self, event).journey(showsSensitive: showsSensitive)
   }
 
-  /// The way of the event at this offset: as ``journey(of:showsSensitive:)``, and sooner found.
+  /// Returns the journey of the event at this offset, like ``journey(of:showsSensitive:)``, but faster.
   public func journey(at offset: Offset, showsSensitive: Bool = false) throws(WeirError) -> Journey {
     let reader = try EventReader(directory: path, from: offset)
     guard let event = try reader.next(), event.offset == offset else { throw missing("event at offset \(offset)") }
@@ -31,11 +31,12 @@ extension LogDirectory {
 
   private func missing(_ event: String) -> WeirError {
     WeirError(
-      .missing, "\(path) has no \(event): it is not drained yet, was removed by retention, or is damaged", path: path)
+      .missing, "\(path) has no \(event): the event is not drained yet, was removed by retention, or is damaged",
+      path: path)
   }
 }
 
-/// Puts together the journey of one event.
+/// Builds the journey of one event.
 private struct JourneyReader {
   private let log: LogDirectory
   private let event: StoredEvent
@@ -71,7 +72,8 @@ private struct JourneyReader {
       Journey.Step(what: .drained(offset: event.offset, file: segment, isBatch: segment.hasSuffix(Self.batchSuffix))))
   }
 
-  /// Of a dead process's log the reader gives what is in the lanes, too, with the offsets that it will have.
+  /// Whether the event is in a segment. In a dead process's log, the reader also returns events in lanes, with their
+  /// future offsets.
   private var isInSegment: Bool {
     get throws(WeirError) {
       let reader = try EventReader(directory: log.path, from: event.offset, includeLanes: false)
@@ -83,15 +85,15 @@ private struct JourneyReader {
   private static let suffixes = [".weir", ".weir.active", batchSuffix]
   private static let batchSuffix = ".weir.lz4"
 
-  /// The file that the event is in: the one with the greatest first offset that is not beyond it. Nil if it was renamed
-  /// while the names were read.
+  /// Returns the file that contains the event: the file with the greatest first offset that is not above the event's
+  /// offset. Returns `nil` if the file was renamed while the names were read.
   private func segment() throws(WeirError) -> String? {
     var best: (base: Offset, name: String)?
     for name in try calls.names(in: try calls.openDirectory(log.path)) {
       guard Self.suffixes.contains(String(name.dropFirst(Self.digits))), let base = Offset(name.prefix(Self.digits)),
         base <= event.offset, base >= best?.base ?? 0
       else { continue }
-      // Where a batch segment is just finished the raw one is there too, and is what readers take.
+      // Just after a batch segment is finished, the raw segment also exists, and readers use the raw segment.
       if base == best?.base, name.hasSuffix(Self.batchSuffix) { continue }
       best = (base, name)
     }
@@ -112,13 +114,13 @@ private struct JourneyReader {
       let letters = deadLetters(of: name, &notes)
       let (fate, isSettled) = fate(at: name, notes, letters)
       providersSteps += notes.steps + letters
-      // Below the place where a provider began the cursor stood from its first day.
+      // An event before the place where the provider started was below the cursor from the beginning.
       if isSettled, let time = notes.settledAt {
         providersSteps.append(Journey.Step(time: time, provider: name, what: .settled))
       }
       if let fate { outcomes.append(Journey.Outcome(provider: name, fate: fate)) }
     }
-    // Equal times stay in their order.
+    // Steps with equal times keep their order.
     let sorted = providersSteps.enumerated().sorted { left, right in
       let (leftTime, rightTime) = (left.element.time ?? event.time, right.element.time ?? event.time)
       return (leftTime, left.offset) < (rightTime, right.offset)
@@ -126,8 +128,8 @@ private struct JourneyReader {
     steps += sorted.map(\.element)
   }
 
-  /// What became of the event, and whether the cursor has passed it; nil for a provider that was removed and had
-  /// nothing against it.
+  /// Returns what happened to the event at a provider, and whether the cursor has passed the event. The fate is `nil`
+  /// for a provider that was removed and neither rejected nor withheld the event.
   private mutating func fate(
     at name: String, _ notes: Notes, _ letters: [Journey.Step]
   ) -> (Journey.Fate?, isSettled: Bool) {
@@ -143,7 +145,8 @@ private struct JourneyReader {
     }
     let isBefore = event.offset < position?.counts?.from ?? 0
     let isSettled = event.offset < position?.offset ?? 0 && !isBefore
-    // It may have been accepted after a rejection: it was given again, by a redrive or because of a kill.
+    // The provider may have accepted the event after rejecting it: the event was delivered again by a redrive or after
+    // a kill.
     if case .rejected(let reason)? = letters.last?.what, !notes.isRedriven,
       !notes.isAcceptedAfter(letters.last?.time)
     {
@@ -154,11 +157,11 @@ private struct JourneyReader {
     return (isBefore ? .before : isSettled ? .acknowledged : .pending, isSettled)
   }
 
-  /// What a provider's log of attempts says about the event.
+  /// The notes about the event in a provider's log of attempts.
   private struct Notes {
     var steps: [Journey.Step] = []
     var isWithheld = false
-    /// Its last letter was accepted in a redrive.
+    /// Whether a redrive had the event's last letter accepted.
     var isRedriven = false
     var settledAt: Timestamp?
 
@@ -178,7 +181,7 @@ private struct JourneyReader {
     var notes = Notes()
     let offset = event.offset
     readAll(AttemptLog.path(in: log.path, provider: name), "the attempts of \(name)") { stored in
-      // What can't be read as a note is of another version.
+      // A note that can't be read is from another version.
       guard let note = try? LoggedAttempt(stored) else { return }
       switch note {
       case .attempt(let call):
@@ -195,7 +198,7 @@ private struct JourneyReader {
     return notes
   }
 
-  /// Its letters, and what became of them in a redrive, which has attempts of its own in the letters' directory.
+  /// Returns the event's letters. Adds their redrives, whose attempts are in the letters' directory.
   private mutating func deadLetters(of name: String, _ notes: inout Notes) -> [Journey.Step] {
     var steps: [Journey.Step] = []
     var offsets: [Offset] = []
@@ -219,14 +222,13 @@ private struct JourneyReader {
     return steps
   }
 
-  /// Goes over a log beside this one. One that is not there has nothing in it; one that can't be read is no reason to
-  /// tell nothing at all.
+  /// Reads a log beside this log. A missing log has no events. A log that can't be read does not make the journey fail.
   private mutating func readAll(_ path: String, _ what: String, _ body: (StoredEvent) -> Void) {
     do throws(WeirError) {
       let reader = try EventReader(directory: path)
       while let stored = try reader.next() { body(stored) }
       let damaged = reader.skipped.filter { !$0.isRemoval }.reduce(0) { $0 + $1.count }
-      if damaged > 0 { unread.append("\(what): \(damaged) can't be read") }
+      if damaged > 0 { unread.append("\(what): \(damaged) events can't be read") }
     } catch {
       if error.code != .missing { unread.append("\(what) can't be read: \(error.message)") }
     }
@@ -234,7 +236,7 @@ private struct JourneyReader {
 }
 
 extension Journey.Attempt {
-  /// The call as the event at this offset sees it; nil if it was not in it.
+  /// Creates an attempt from a call, for the event at this offset. Returns `nil` if the event was not in the call.
   fileprivate init?(_ call: LoggedAttempt.Call, of offset: Offset) {
     guard call.first <= offset, offset <= call.last else { return nil }
     let isGiven = call.given.contains(offset)

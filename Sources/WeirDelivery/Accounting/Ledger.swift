@@ -1,40 +1,40 @@
-// Ledger: for each provider, what became of every event that was accepted.
+// Ledger: the outcome of every accepted event, for each provider.
 
 public import Weir
 
-/// What became of every event that captures accepted since a provider began, by provider:
-/// `accepted = acknowledged + rejected + pending + lost`, across restarts.
+/// The outcome of every event accepted since a provider started, for each provider. `accepted = acknowledged + rejected
+/// + pending + lost`, across restarts.
 ///
-/// Each number is counted where it arises. The log counts ``Entry/accepted``; the cursor, in one slot on the disk,
-/// counts the settled events; ``Entry/pending`` is counted in segments and lanes. No number is the difference of
-/// others, so the equation is a check. While captures go on, the numbers are of slightly different moments.
+/// Each number is counted where it arises. The log counts ``Entry/accepted``. The settled events are counted with the
+/// cursor, in one slot on disk. ``Entry/pending`` is counted from segments and lanes. No number is computed by
+/// subtraction, so the sum is a real check. During captures, the numbers are from slightly different moments.
 public struct Ledger: Hashable, Sendable {
-  /// Why a provider will not get an accepted event.
+  /// A reason why a provider will not get an accepted event.
   public enum LossReason: String, Hashable, Sendable, CaseIterable, Codable {
-    /// Retention or the byte limit removed the event before delivery.
+    /// Retention or the byte limit removed the event before it was delivered.
     case removed
-    /// The event can't be read: its bytes in the log or the lane are damaged, or a power cut took them.
+    /// The event can't be read from the log or from its lane, because of damage or a power cut.
     case damaged
-    /// The provider's mapper withheld the event.
+    /// The provider's mapper withheld the event, because it is not for this provider.
     case withheld
-    /// A later event overwrote the event in its lane (`Tracker.OverflowPolicy.dropOldest`).
+    /// A later event overwrote the event before it reached the log (`Tracker.OverflowPolicy.dropOldest`).
     case overwritten
   }
 
-  /// What one provider is doing.
+  /// The state of one provider.
   public enum ProviderState: Hashable, Sendable {
-    /// ``Provider/setup()`` has not succeeded yet.
+    /// The provider is not set up yet.
     case starting
-    /// Events are delivered, or waited for.
+    /// The provider delivers or waits for events.
     case running
-    /// The last try failed. The next try comes after the back-off.
+    /// The last try failed; the next try waits for the back-off.
     case backingOff
-    /// The circuit breaker is open: delivery leaves the provider alone for a while.
+    /// The provider's circuit breaker is open: the provider is not called for a while.
     case open
-    /// The provider threw ``DeliveryStopped``. Delivery tries again from time to time. For a provider that is known by
-    /// its files only, the last call ended in this way.
+    /// The provider stopped delivery with ``DeliveryStopped`` until somebody fixes the problem, and is tried again from
+    /// time to time. If the provider is known only from its files, its last call ended in this way.
     case stopped(reason: String)
-    /// Nothing is delivered: the dispatcher has ended, or the provider is known by its files only.
+    /// Nothing delivers to the provider: the dispatcher has shut down, or the provider is known only from its files.
     case idle
   }
 
@@ -42,35 +42,37 @@ public struct Ledger: Hashable, Sendable {
   public struct Entry: Hashable, Sendable {
     /// The provider's name.
     public var provider: String
-    /// What the provider is doing.
+    /// The provider's state.
     public var state: ProviderState
-    /// Where it began.
+    /// The offset at which the provider started.
     package var from: Offset
-    /// The cursor on the disk: every event below this offset is settled.
+    /// All events below this offset are settled, on disk.
     public var offset: Offset
-    /// The events that captures accepted since the provider began.
+    /// The number of events that captures accepted since the provider started.
     public var accepted: UInt64
-    /// Of these, the events that the provider accepted, also in a redrive.
+    /// The number of accepted events that the provider has stored permanently, including events that it accepted in a
+    /// redrive.
     public var acknowledged: UInt64
-    /// Of these, the events that the provider rejected and has not accepted in a redrive; they are in the dead-letter
-    /// log. After a kill during a redrive the number may be too large until the letters are redriven.
+    /// The number of accepted events that the provider rejected, and has not accepted in a redrive since. These events
+    /// are in the dead-letter log. After a kill during a redrive, or of a redrive, the number may be too high until the
+    /// letters are redriven.
     public var rejected: UInt64
-    /// Of these, the events that are not settled yet.
+    /// The number of accepted events that are not settled yet.
     public var pending: UInt64
-    /// Of these, the events that the provider will not get, by reason.
+    /// The numbers of accepted events that the provider will not get, by reason.
     public var lost: [LossReason: UInt64]
-    /// The last error; `nil` if there was none since the last success.
+    /// The last error, or `nil` if there was none since the last success.
     public var error: String?
 
-    /// All that it will not get.
+    /// The number of all events that the provider will not get.
     package var lostInAll: UInt64 { lost.values.reduce(0, &+) }
 
     /// Whether every accepted event is accounted for.
     ///
-    /// Numbers of a cursor that somebody made up may add up to more than there are: they wrap, and do not trap.
+    /// The sums wrap on overflow and don't trap, because a forged cursor may contain any numbers.
     public var isBalanced: Bool { accepted == acknowledged &+ rejected &+ pending &+ lostInAll }
 
-    /// An entry with nothing in it.
+    /// Creates an entry whose numbers are 0.
     package init(provider: String) {
       self.provider = provider
       state = .idle
@@ -84,41 +86,41 @@ public struct Ledger: Hashable, Sendable {
     }
   }
 
-  /// The entries, in order of the providers' names.
+  /// The entries, ordered by the providers' names.
   public var entries: [Entry]
 
-  /// A ledger of these.
+  /// Creates a ledger with these entries.
   package init(_ entries: [Entry]) {
     self.entries = entries
   }
 
-  /// The entry of the provider with this name.
+  /// The entry of the provider with this name, or `nil`.
   public subscript(provider: String) -> Entry? { entries.first { $0.provider == provider } }
 
   /// Whether every entry is balanced.
   public var isBalanced: Bool { entries.allSatisfy(\.isBalanced) }
 }
 
-/// What a flush, or the end of ``Dispatcher/run(budget:)``, delivered.
+/// The result of a flush or of a shutdown.
 public struct DeliveryReport: Hashable, Sendable {
-  /// The part of one provider.
+  /// The result for one provider.
   public struct Entry: Hashable, Sendable {
     /// The provider's name.
     public var provider: String
-    /// Events that the provider accepted during the call.
+    /// The number of events that the provider accepted during the call.
     public var acknowledged: UInt64
-    /// Events that the provider rejected during the call.
+    /// The number of events that the provider rejected during the call.
     public var rejected: UInt64
-    /// Events captured before the call that are not settled.
+    /// The number of events captured before the call that are not settled.
     public var pending: UInt64
-    /// What the provider was doing at the end.
+    /// The provider's state at the end.
     public var state: Ledger.ProviderState
-    /// Why events are pending, if known.
+    /// The reason why events are pending, if it is known.
     public var error: String?
-    /// Events that turned out during the call to be lost to the provider, by reason.
+    /// The numbers of events passed over during the call that the provider will not get, by reason.
     public var lost: [Ledger.LossReason: UInt64]
 
-    /// An entry.
+    /// Creates an entry.
     package init(
       provider: String, acknowledged: UInt64, rejected: UInt64, pending: UInt64, state: Ledger.ProviderState,
       error: String? = nil, lost: [Ledger.LossReason: UInt64] = [:]
@@ -133,10 +135,10 @@ public struct DeliveryReport: Hashable, Sendable {
     }
   }
 
-  /// The entries, in order of the providers' names.
+  /// The entries, ordered by the providers' names.
   public var entries: [Entry]
 
-  /// A report of these.
+  /// Creates a report with these entries.
   package init(_ entries: [Entry]) {
     self.entries = entries
   }

@@ -1,17 +1,19 @@
-// LogLedger: the ledger, of a dispatcher as it is now and of a log from its files.
+// LogLedger: the ledger of a dispatcher, and of a log's files.
 
 public import Weir
 
 extension Dispatcher {
-  /// For each provider, what became of every event that was accepted since it began. Those that are delivered to by
-  /// this dispatcher are as this process knows them; others that have a cursor are as that says.
+  /// The outcome of every event accepted since a provider started, for each provider. For this dispatcher's own
+  /// providers, the ledger shows the state in this process. For other providers with cursors, it shows the state in
+  /// their cursors.
   ///
-  /// What a provider accepted counts as acknowledged at once here, and in `LogDirectory.ledger()` when its cursor was
-  /// moved on the disk. A log that can't be read shows no accepted and no pending events.
+  /// Here, an accepted event counts as acknowledged immediately. In `LogDirectory.ledger()`, the event counts as
+  /// acknowledged once the cursor has moved on disk. If the log can't be read, no accepted and no pending events are
+  /// shown.
   ///
-  /// Costs for each provider a look at the seals of all segments and a reading of at most two of them: that which the
-  /// provider has come to, and the last. So up to some tens of milliseconds; to wait until all is delivered, use
-  /// ``flush(timeout:)``.
+  /// For each provider, this looks at the seals of all segments, and reads at most two segments: the segment that the
+  /// provider has reached, and the last segment. This takes up to some tens of milliseconds. To wait until everything
+  /// is delivered, use ``flush(timeout:)``.
   public var ledger: Ledger {
     guard log.isOfThisProcess else { return Ledger([]) }
     let workers = self.workers
@@ -28,11 +30,11 @@ extension Dispatcher {
 }
 
 extension Dispatcher {
-  /// For each provider that this dispatcher delivers to, what became of events since it was added, and what is pending.
+  /// The outcomes of events since each of this dispatcher's providers was added, and the numbers of pending events.
   ///
-  /// A loss is counted when the provider passes it: one that lies ahead, which the ledger knows of already, is not
-  /// among them. So of deliveries that follow one another each tells of what it passed over itself, and each loss is
-  /// told once. Redrives, which the ledger counts too, are no part of it.
+  /// A loss is counted when the provider passes it. A loss ahead, which the ledger already counts, is not included. So
+  /// in successive deliveries, each report includes only the losses that it passed itself, and each loss is reported
+  /// once. Redrives, which the ledger also counts, are not included.
   package var report: DeliveryReport {
     DeliveryReport(
       workers.map { worker in
@@ -47,11 +49,11 @@ extension Dispatcher {
 }
 
 extension LogDirectory {
-  /// For each provider that has a cursor in this log, what became of every event that was accepted since it began, from
-  /// the files alone, in any process.
+  /// Returns the outcome of every event accepted since a provider started, for each provider with a cursor in this log.
+  /// Reads the files alone, in any process.
   ///
-  /// A live process may have settled more than its cursor on the disk says: that is pending here. Throws as
-  /// ``statistics()`` does.
+  /// A live process may have settled more events than its cursor on disk shows; these events are pending here. Throws
+  /// like ``statistics()``.
   public func ledger() throws(WeirError) -> Ledger {
     try checkPath(path)
     return Ledger(try entries(but: []))
@@ -68,7 +70,7 @@ extension LogDirectory {
         case .damaged:
           let tally = try tally(from: 0)
           entry = Ledger.Entry(name, CursorPosition(offset: tally.firstOffset), tally)
-          entry.error = "its cursor is damaged: it starts over from the log's beginning"
+          entry.error = "the provider's cursor is damaged: delivery starts over at the beginning of the log"
         case .position(let position):
           entry = Ledger.Entry(name, position, try tally(from: position.offset))
           entry.countRedriven(in: self)
@@ -85,11 +87,10 @@ extension LogDirectory {
 }
 
 extension LogDirectory {
-  /// So many of the last notes about a provider are looked at: after the last call there may be some about events that
-  /// were kept back.
+  /// The number of a provider's last notes that are read. After the last call there may be notes about withheld events.
   private static let lastNotes: UInt64 = 4096
 
-  /// What the provider said if it stopped delivery with the last call that its log of attempts has; nil if it did not.
+  /// Returns the provider's reason if its last call in its log of attempts stopped delivery, otherwise `nil`.
   private func stop(of provider: String) -> String? {
     let path = AttemptLog.path(in: path, provider: provider)
     guard let end = try? LogDirectory(path).tally(from: .max).nextOffset,
@@ -114,19 +115,19 @@ extension Ledger.Entry {
     }
   }
 
-  /// Of a provider that is known by its cursor only, where `tally` counts from.
+  /// Creates the entry of a provider that is known only from its cursor. `tally` counts from the cursor.
   fileprivate init(_ name: String, _ cursor: CursorPosition, _ tally: LogTally) {
     var report = WorkerReport()
     report.position = cursor.offset
     report.durable = cursor.offset
     report.end = cursor.offset
     report.state = .idle
-    // A follower that counts nothing is taken to begin where it stands.
+    // A follower without counts is assumed to start at its position.
     report.counts = cursor.counts ?? DeliveryCounts(from: cursor.offset, tally)
     self.init(name, report, tally)
   }
 
-  /// Of a provider that has read up to `report.end`, where `tally` counts from.
+  /// Creates the entry of a provider that has read up to `report.end`. `tally` counts from there.
   fileprivate init(_ name: String, _ report: WorkerReport, _ tally: LogTally) {
     self.init(provider: name)
     let counts = report.counts
@@ -141,7 +142,7 @@ extension Ledger.Entry {
     pending = tally.pending &+ UInt64(report.open)
     var lost = counts
     lost.add(report.ahead)
-    // What lies ahead and can't be read will not be delivered either, though nobody has come by it yet.
+    // Events ahead that can't be read will not be delivered either, although the provider has not reached them yet.
     lost.damaged &+= tally.missing
     let read = counts.baseline &+ lost.settled &- tally.missing &+ UInt64(report.open)
     if tally.firstOffset > report.end, tally.removed > read { lost.removed &+= tally.removed - read }

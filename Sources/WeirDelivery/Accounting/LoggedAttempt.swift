@@ -2,48 +2,49 @@
 
 import Weir
 
-/// One call of a provider, as its worker knows it.
+/// One call of a provider, as its worker records the call.
 struct Attempt: Hashable, Sendable {
-  /// What the provider did.
+  /// The provider's answer.
   enum Outcome: String, Hashable, Sendable {
-    /// It answered a verdict for each event.
+    /// The provider returned a verdict for each event.
     case verdicts
-    /// It threw: all come again.
+    /// The provider threw an error: all events are delivered again.
     case failed
-    /// It refused the batch as a whole.
+    /// The provider refused the batch as a whole.
     case refused
-    /// It said that somebody must mend something first.
+    /// The provider stopped delivery until somebody fixes a problem.
     case stopped
-    /// It was cancelled, because it took too long or for the end of the dispatcher: all come again.
+    /// The call was cancelled, because it took too long or because the dispatcher ended: all events are delivered
+    /// again.
     case cancelled
-    /// It answered another number of verdicts than there were events: nothing of them is believed.
+    /// The number of verdicts differed from the number of events: all verdicts are ignored.
     case miscounted
   }
 
-  /// How often in a row these events, or the first of them, were tried: 1 for the first time.
+  /// The number of tries in a row of these events, or of the first of them: 1 for the first try.
   var number: Int
-  /// Those that were given, in order.
+  /// The offsets of the call's events, in order.
   var offsets: [Offset]
-  /// Their size in the log.
+  /// The size of the events in the log, in bytes.
   var bytes: Int
   var began: Timestamp
   var took: Duration
   var outcome: Outcome
-  /// What the provider said, or what went wrong, without credentials.
+  /// The provider's message, or the error, without credentials.
   var answer: String
-  /// Of ``offsets``, those that it will never take.
+  /// The subset of ``offsets`` that was rejected.
   var rejected: [Offset] = []
-  /// Of ``offsets``, those that come again. With ``Outcome/verdicts`` the rest were accepted.
+  /// The subset of ``offsets`` that is delivered again. With ``Outcome/verdicts``, the remaining events were accepted.
   var retried: [Offset] = []
 }
 
-/// An event of a log of attempts, `attempts/NAME` in the directory of the log.
+/// An event of a log of attempts: `attempts/NAME` in the log's directory.
 enum LoggedAttempt: Event, Hashable {
-  /// A call of the provider. `given`, `rejected` and `retried` say which events: see ``OffsetRanges``.
+  /// A call of the provider. `given`, `rejected` and `retried` are the events: see ``OffsetRanges``.
   case attempt(Call)
-  /// The cursor was moved: everything below it is settled, on the disk.
+  /// The cursor moved: everything below this offset is settled, on disk.
   case settled(below: Offset)
-  /// The provider's mapper withheld an event: the provider does not get it.
+  /// The provider's mapper withheld this event.
   case withheld(Offset)
 
   struct Call: Hashable, Sendable {
@@ -74,9 +75,9 @@ enum LoggedAttempt: Event, Hashable {
     EventType("withheld", [Field("offset", .uint64)]),
   ]
 
-  /// The longest answer that is kept.
+  /// The maximum size of a stored answer, in bytes.
   static let answerBytes = 1024
-  /// The largest event: three lists of ranges, an answer, and some.
+  /// The maximum size of an event: three lists of ranges, an answer, and some more.
   static let maximumBytes = 3 * OffsetRanges.maximumRanges * 2 * 10 + answerBytes + 1024
 
   init(_ attempt: Attempt) {
@@ -129,7 +130,7 @@ extension LoggedAttempt.Call {
   fileprivate init(_ stored: StoredEvent) throws {
     func ranges(_ name: String) throws -> OffsetRanges {
       guard let ranges = OffsetRanges(numbers: try stored[name]) else {
-        throw FieldError("no ranges of offsets", field: name)
+        throw FieldError("the value is not a list of offset ranges", field: name)
       }
       return ranges
     }
@@ -149,10 +150,10 @@ extension LoggedAttempt.Call {
 }
 
 extension String {
-  /// The text with control characters as spaces, cut to so many bytes of UTF-8: for logs and reports of what somebody
-  /// else said.
+  /// Returns the text with spaces in place of control characters, cut to this many bytes of UTF-8. For texts of others
+  /// in logs and reports.
   func inOneLine(of bytes: Int) -> String {
-    // Cut first, and generously: it may be megabytes.
+    // Cut before the conversion, because the text may have megabytes.
     let start = utf8.count > bytes ? String(decoding: utf8.prefix(bytes), as: UTF8.self) : self
     let plain = start.unicodeScalars.map { scalar in
       switch scalar.properties.generalCategory {

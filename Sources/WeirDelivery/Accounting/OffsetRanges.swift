@@ -1,19 +1,18 @@
-// OffsetRanges: which events of a batch something holds for, in few bytes.
+// OffsetRanges: a subset of a batch's events, in few bytes.
 
 import Weir
 
-/// Offsets as ranges, in order, at most ``maximumRanges`` of them.
+/// Offsets as ranges, in order, with at most ``maximumRanges`` ranges.
 ///
-/// A batch is one range, or a few with a notice of the log between. What was given again is scattered, and may be more
-/// ranges than there is room for: then ``isComplete`` is false, and ``contains(_:)`` does not know of those beyond the
-/// last range.
+/// A batch is one range, or a few if a notice of the log is in between. Retried events are scattered, and may need more
+/// ranges than allowed. Then ``isComplete`` is `false`, and ``contains(_:)`` returns `nil` above the last range.
 struct OffsetRanges: Hashable, Sendable {
   static let maximumRanges = 256
 
   private(set) var ranges: [ClosedRange<Offset>] = []
   private(set) var isComplete = true
 
-  /// The ranges of these offsets, which are in order.
+  /// Creates the ranges of these offsets, which must be in order.
   init(_ offsets: some Sequence<Offset>) {
     for offset in offsets {
       if let last = ranges.last, offset <= last.upperBound || offset - 1 == last.upperBound {
@@ -27,7 +26,7 @@ struct OffsetRanges: Hashable, Sendable {
     }
   }
 
-  /// Reads ``numbers`` back; nil for what they can't be.
+  /// Decodes ``numbers``. Returns `nil` if the numbers are invalid.
   init?(numbers: [UInt64]) {
     guard numbers.count <= Self.maximumRanges * 2 + 1 else { return nil }
     isComplete = numbers.count.isMultiple(of: 2)
@@ -37,12 +36,12 @@ struct OffsetRanges: Hashable, Sendable {
     }
   }
 
-  /// The first and last offset of each range; one zero more if they are not all.
+  /// The first and last offset of each range, followed by a zero if ranges are missing.
   var numbers: [UInt64] {
     ranges.flatMap { [$0.lowerBound, $0.upperBound] } + (isComplete ? [] : [0])
   }
 
-  /// Nil if it is not known.
+  /// Returns whether the offset is included, or `nil` if that is not known.
   func contains(_ offset: Offset) -> Bool? {
     if ranges.contains(where: { $0.contains(offset) }) { return true }
     return isComplete || offset < ranges.last?.upperBound ?? 0 ? false : nil

@@ -1,21 +1,21 @@
-// Outcomes: what became of events, and what a cursor's counts say of it.
+// Outcomes: numbers of events by outcome, and the counts of a cursor.
 
 import Weir
 
 extension DeliveryCounts {
-  /// All events below the cursor since ``from``.
+  /// The number of all events below the cursor since ``from``.
   var settled: UInt64 { acknowledged &+ rejected &+ removed &+ damaged &+ withheld }
 
-  /// Events that it will not get, whatever the reason.
+  /// The number of events that the provider will not get, for any reason.
   var lostInAll: UInt64 { removed &+ damaged &+ withheld }
 
-  /// By reason, without those that are 0.
+  /// The numbers of lost events by reason, without zeros.
   var lost: [Ledger.LossReason: UInt64] {
     let all: [Ledger.LossReason: UInt64] = [.removed: removed, .damaged: damaged, .withheld: withheld]
     return all.filter { $0.value > 0 }
   }
 
-  /// Adds what became of further events.
+  /// Adds the outcomes of further events.
   mutating func add(_ outcomes: Outcomes) {
     acknowledged &+= outcomes.acknowledged
     rejected &+= outcomes.rejected
@@ -26,7 +26,7 @@ extension DeliveryCounts {
 }
 
 extension DeliveryCounts {
-  /// A delivery that begins at `offset`, which the tally was taken from.
+  /// Creates the counts of a delivery that starts at `offset`, where the tally was taken.
   init(from offset: Offset, _ tally: LogTally) {
     self.init(
       from: offset, baseline: tally.acceptedBelow, overwrittenBaseline: tally.overwritten,
@@ -34,20 +34,20 @@ extension DeliveryCounts {
   }
 }
 
-/// What became of some events.
+/// Numbers of events by outcome.
 struct Outcomes: Hashable, Sendable {
   var acknowledged: UInt64 = 0
   var rejected: UInt64 = 0
   var removed: UInt64 = 0
   var damaged: UInt64 = 0
   var withheld: UInt64 = 0
-  /// Events that had no offset yet when they were overwritten, as a notice at an offset tells. They are in no count of
-  /// offsets, and so not in ``all``.
+  /// The number of events that were overwritten before they had offsets, as reported by a notice at an offset. They are
+  /// in no count of offsets, and therefore not in ``all``.
   var overwritten: UInt64 = 0
-  /// The same of events that were damaged in their lane.
+  /// The number of events that were damaged in their lane before they had offsets. Not in ``all`` either.
   var inHoles: UInt64 = 0
 
-  /// Of events that have an offset.
+  /// The number of events with offsets.
   var all: UInt64 { acknowledged &+ rejected &+ removed &+ damaged &+ withheld }
 
   static func + (left: Outcomes, right: Outcomes) -> Outcomes {
@@ -66,7 +66,7 @@ struct Outcomes: Hashable, Sendable {
       inHoles: left.inHoles &- right.inHoles)
   }
 
-  /// What was lost, by reason, without those that are 0.
+  /// The numbers of lost events by reason, without zeros.
   var lost: [Ledger.LossReason: UInt64] {
     let all: [Ledger.LossReason: UInt64] = [
       .removed: removed, .damaged: damaged &+ inHoles, .withheld: withheld, .overwritten: overwritten,
@@ -76,7 +76,7 @@ struct Outcomes: Hashable, Sendable {
 }
 
 extension Outcomes {
-  /// What a notice of the log tells of events that were accepted and never had an offset.
+  /// Reads from a notice of the log how many accepted events never had an offset.
   init(notice: StoredEvent) {
     self.init()
     switch notice.name {

@@ -1,20 +1,20 @@
-// AssociationFile: who the user was whom a provider was told of last, kept beside its cursor.
+// AssociationFile: stores the user that a provider was told of last, beside the provider's cursor.
 //
-// The event that tells it may be removed once it is delivered, and a restart must tell the provider again. The file
-// `cursors/NAME.user`, written under another name and renamed, so that it is whole or not there:
+// The event that tells of the user may be removed once it is delivered, and a restart must tell the provider again. The
+// file is `cursors/NAME.user`. It is written under another name and renamed, so it is either complete or absent:
 //
 //      0  8   magic "WEIRUSER"
 //      8  4   version, 1
-//     12  4   CRC32C of all that follows
-//     16  4   how many changes follow, at most 2: the cursor on the disk names the one or the other
-//     then for each
-//         8   its offset
-//         4   how many bytes follow, 0: there was no user from there on
-//         …   a tagged object with `user`, the id, and `traits`, of which what is sensitive is replaced
+//     12  4   CRC32C of the rest of the file
+//     16  4   number of changes, at most 2: the cursor on disk names one of them
+//     then for each change
+//         8   offset of the change
+//         4   number of bytes that follow; 0 if there was no user from there on
+//         …   a tagged object with the id `user` and the `traits`, with sensitive values replaced
 
 import Weir
 
-/// The last changes of the default user that one provider was told of. Belongs to its worker.
+/// The last changes of the default user that one provider was told of. Belongs to the provider's worker.
 struct AssociationFile {
   private static let magic: [UInt8] = Array("WEIRUSER".utf8)
   private static let version: UInt32 = 1
@@ -24,12 +24,12 @@ struct AssociationFile {
   private let calls: SystemCalls
   private let directory: Descriptor
   private let logDirectory: String
-  /// What the file holds, in order.
+  /// The changes in the file, in order.
   private var written: [HeldAssociation] = []
-  /// Told since, in order.
+  /// The changes told since, in order.
   private var told: [HeldAssociation] = []
 
-  /// Reads the file, if there is one. A damaged one counts as none: then the log is asked.
+  /// Reads the file, if there is one. A damaged file counts as missing; then the log is read.
   init(_ provider: String, of logDirectory: String, calls: SystemCalls) throws(WeirError) {
     name = provider + ".user"
     self.calls = calls
@@ -39,7 +39,7 @@ struct AssociationFile {
     written = Self.parse(try calls.read(file, Self.maximumBytes, at: 0)) ?? []
   }
 
-  /// The change at this offset, to be told again; nil if nothing tells of it any more.
+  /// Returns the change at this offset, to be told again. Returns `nil` if neither the file nor the log has the change.
   func find(_ offset: Offset?) -> HeldAssociation? {
     guard let offset else { return nil }
     var found = written.first { $0.offset == offset }
@@ -52,14 +52,14 @@ struct AssociationFile {
     return found
   }
 
-  /// The provider was told of this change.
+  /// Notes that the provider was told of this change.
   mutating func add(_ change: HeldAssociation) {
     told.append(change)
-    // The cursor names the last one that is settled, and changes are settled one after the other.
+    // The cursor names the last settled change, and changes are settled one after the other.
     if told.count > 2 { told.removeFirst(told.count - 2) }
   }
 
-  /// Has the file hold the change that the cursor is about to name, and the one that it names now.
+  /// Writes the change that the cursor is about to name, and the change that it names now.
   mutating func write(upTo offset: Offset?) throws(WeirError) {
     guard let offset, !written.contains(where: { $0.offset == offset }),
       let next = told.last(where: { $0.offset == offset })
@@ -87,7 +87,7 @@ struct AssociationFile {
     for change in changes {
       let object = change.user.map { user in
         let whole: FieldObject = ["user": .string(user.id), "traits": .object(user.traits)]
-        // Nested deeper than any reader follows: the id is told all the same.
+        // If the traits are nested too deeply for a reader, the id is stored alone.
         let name: FieldObject = ["user": .string(user.id)]
         return whole.taggedBytes() ?? name.taggedBytes() ?? []
       }
@@ -133,7 +133,7 @@ struct AssociationFile {
 }
 
 extension HeldAssociation {
-  /// The change that an event tells, with the traits that must not leave the process replaced; nil for another event.
+  /// Reads the change from an event, with sensitive traits replaced. Returns `nil` for other events.
   init?(_ event: StoredEvent, bytes: Int) {
     switch event.redacted().association {
     case nil: return nil

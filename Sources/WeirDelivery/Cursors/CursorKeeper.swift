@@ -1,20 +1,21 @@
-// CursorKeeper: where a worker begins, and how far it has come, on the disk.
+// CursorKeeper: the place where a worker starts, and its progress, on disk.
 
 import Logging
 import Weir
 
-/// The lock, the cursor and what is beside it, of one provider. Belongs to its worker.
+/// The lock, the cursor and the associated files of one provider. Belongs to the provider's worker.
 struct CursorKeeper {
-  /// Where the worker begins.
+  /// The place where the worker starts.
   private(set) var start: CursorPosition
-  /// There was no cursor: this is where the provider begins.
+  /// Whether there was no cursor: then the provider itself starts here.
   private(set) var isNew = false
-  /// The offset after the log's last event when the worker began, and the events that had been accepted below it.
+  /// The offset after the log's last event when the worker started, and the number of events accepted below that
+  /// offset.
   let end: Offset
   let acceptedBelowEnd: UInt64
-  /// What went wrong at the last move; nil if nothing did.
+  /// The error of the last move; `nil` if there was none.
   private(set) var error: WeirError?
-  /// The position on the disk.
+  /// The position on disk.
   private(set) var durable: CursorPosition
 
   private let log: DeliveredLog
@@ -24,13 +25,13 @@ struct CursorKeeper {
   private let cursor: Cursor
   private var lock: CursorLock?
   private var associations: AssociationFile
-  /// The first offset that is settled and not on the disk yet says so.
+  /// Whether events are settled that the cursor on disk does not include.
   private var isMoved = false
   private var nextMove = Duration.zero
 
-  /// Takes the lock and finds where to begin. The cursor is on the disk when this returns.
+  /// Takes the lock and finds the place to start. The cursor is on disk when this returns.
   ///
-  /// Throws `locked`, `version`, and what the system may say.
+  /// Throws `locked`, `version`, and the errors of the system.
   init(_ orders: WorkerOrders) throws(WeirError) {
     log = orders.log
     calls = orders.configuration.calls
@@ -64,24 +65,24 @@ struct CursorKeeper {
     try cursor.move(to: start)
   }
 
-  /// The user whom the provider was told of last, to be told again; nil if it was none.
+  /// The user that the provider was told of last, to be told again; `nil` if there was none.
   var associationToRepeat: HeldAssociation? { associations.find(start.association) }
 
-  /// When the cursor is to be moved; nil if it stands where it should.
+  /// The time at which the cursor must be moved; `nil` if it is up to date.
   var due: Duration? { isMoved ? nextMove : nil }
 
-  /// The provider was told of this change of the user.
+  /// Notes that the provider was told of this change of the user.
   mutating func told(_ change: HeldAssociation) {
     associations.add(change)
   }
 
-  /// Something was settled.
+  /// Notes that events may have been settled.
   mutating func noteProgress(_ span: SettledSpan) {
     isMoved = span.position > durable.offset
   }
 
-  /// Moves the cursor on the disk to where `span` stands, if it does not stand there; false if that failed. Then the
-  /// position is kept in memory, and moved with the next call.
+  /// Moves the cursor on disk to the position of `span`, if it is not there already. Returns `false` if the move
+  /// failed. Then the position is kept in memory, and the next call tries again.
   mutating func move(_ span: SettledSpan) -> Bool {
     guard isMoved else { return true }
     var position = CursorPosition(offset: span.position, last: span.last?.id, certain: durable.certain)
@@ -90,7 +91,7 @@ struct CursorKeeper {
     position.association = span.association
     position.lastOffset = span.last?.offset
     defer {
-      // Counted from its end, or a slow disk would have time for nothing else.
+      // Counted from the end of the move: otherwise a slow disk would have no time for anything else.
       nextMove = clock.now + interval
     }
     do throws(WeirError) {
@@ -106,13 +107,13 @@ struct CursorKeeper {
     return true
   }
 
-  /// Says that the log may remove what every provider has. True if another provider has less than this one, so that
-  /// more can be removed when that provider gets on.
+  /// Tells the log that it may remove what every provider has received. Returns `true` if another provider's cursor is
+  /// behind this one's, so that more can be removed when that provider makes progress.
   func release() throws(WeirError) -> Bool {
     try log.release(calls: calls).map { $0 < durable.offset } ?? false
   }
 
-  /// Gives up the lock: from then on another process may deliver in this name.
+  /// Releases the lock. From then on, another process may deliver under this name.
   mutating func letGo() {
     lock = nil
   }

@@ -1,4 +1,4 @@
-// CursorLock: one process at a time delivers under one name.
+// CursorLock: allows one process at a time to deliver under one name.
 
 import Weir
 
@@ -8,37 +8,38 @@ import Weir
   import Musl
 #endif
 
-/// The lock `cursors/NAME.lock`, or another file that is there for the same, held from `init` to `deinit`, or to the
-/// death of the process.
+/// The lock `cursors/NAME.lock`, or another file with the same purpose. Held from `init` to `deinit`, or until the
+/// process dies.
 ///
-/// An open-file-description lock on a file of its own, which is never renamed or written, unlike the cursor's. A child
-/// of a fork closes its copy of the descriptor, or it would hold the lock for as long as it lives.
+/// This is an open-file-description lock on a separate file. Unlike the cursor's file, this file is never renamed or
+/// written. A forked child closes its copy of the descriptor; otherwise the child would hold the lock for as long as it
+/// lives.
 package final class CursorLock: Sendable {
   private let file: Descriptor
   private let process = getpid()
 
-  /// Takes the lock of the cursor `name`. Throws `locked` if another process, or another dispatcher of this one, has
-  /// it.
+  /// Takes the lock of the cursor `name`. Throws `locked` if another process, or another dispatcher of this process,
+  /// holds the lock.
   convenience init(_ name: String, of logDirectory: String, calls: SystemCalls) throws(WeirError) {
     let log = try calls.openDirectory(logDirectory)
     try calls.makeDirectory(Cursor.directoryName, in: log)
     let directory = try calls.openDirectory(Cursor.directoryName, in: log)
     try self.init(
       file: name + ".lock", in: directory, calls,
-      heldBy: "another process, or another dispatcher, delivers to \(name); wait for its end")
+      heldBy: "another process, or another dispatcher, delivers to \(name); wait until it has ended")
   }
 
-  /// Takes the lock on a file, which is made if it is not there. `heldBy` is what to say if another has it.
+  /// Takes the lock on a file, which is created if it is missing. `heldBy` is the error text if the lock is held.
   init(
     file fileName: String, in directory: Descriptor, _ calls: SystemCalls, heldBy holder: String
   ) throws(WeirError) {
-    // A process that was killed just now may not have let go of its descriptors yet, nor a program that it was
-    // starting: such a one is waited for.
+    // A process that was just killed may still hold its descriptors for a moment, and so may a program that it was
+    // starting. So this waits for a short time.
     for _ in 0..<50 {
       let file = try Self.opened(fileName, in: directory, calls)
       ForkedDescriptors.add(file.number)
       do throws(WeirError) {
-        // Of a file that was removed meanwhile, with its cursor, the lock says nothing.
+        // If the file was removed meanwhile, together with its cursor, the lock on the file is meaningless.
         if try calls.lock(file), try calls.isNamed(file, fileName, in: directory) {
           self.file = file
           return
@@ -56,12 +57,12 @@ package final class CursorLock: Sendable {
 
   deinit {
     if getpid() == process {
-      // A program that another thread is just starting has a copy of the descriptor until it runs, and with it the
-      // lock, unless that is given up by name.
+      // A program that another thread is just starting has a copy of the descriptor until it runs. So the lock is
+      // released explicitly; closing the descriptor is not enough.
       SystemCalls().unlock(file)
       ForkedDescriptors.remove(file.number)
     } else {
-      // In a child of a fork it is closed already, and its number may be another file's.
+      // In a forked child, the descriptor is already closed, and its number may belong to another file.
       _ = Unmanaged.passRetained(file)
     }
   }
@@ -69,7 +70,7 @@ package final class CursorLock: Sendable {
   private static func opened(
     _ name: String, in directory: Descriptor, _ calls: SystemCalls
   ) throws(WeirError) -> Descriptor {
-    // Two processes may both find it missing: one of them makes it.
+    // Two processes may both find the file missing. Only one of them creates it.
     for _ in 0..<10 {
       if let file = try calls.open(name, in: directory) { return file }
       do throws(WeirError) {
@@ -79,22 +80,23 @@ package final class CursorLock: Sendable {
       }
     }
     throw WeirError(
-      .unsafe, "\(directory.path)/\(name) comes and goes: somebody else writes there", path: directory.path)
+      .unsafe, "\(directory.path)/\(name) appears and disappears: somebody else writes in the directory",
+      path: directory.path)
   }
 }
 
-/// Descriptors that the child of a fork closes at once.
+/// Descriptors that a forked child closes immediately.
 private enum ForkedDescriptors {
   private static let lock = {
     let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     pthread_mutex_init(lock, nil)
-    // Held over the fork, so that the child finds the numbers whole and the lock not held by a thread that it lacks.
+    // Held during the fork. So in the child, the numbers are consistent, and no missing thread holds the lock.
     pthread_atfork(
       { ForkedDescriptors.holdForFork() }, { ForkedDescriptors.letGoAfterFork() },
       { ForkedDescriptors.closeInChild() })
     return SharedPointer(lock)
   }()
-  /// Only touched with the lock held.
+  /// Used only with the lock held.
   nonisolated(unsafe) private static var numbers: [Int32] = []
 
   /// A pointer that is never freed.
@@ -119,7 +121,7 @@ private enum ForkedDescriptors {
   private static func letGoAfterFork() { pthread_mutex_unlock(lock.pointer) }
   private static func closeInChild() {
     for number in numbers { close(number) }
-    // The numbers are others' from now on, and what the child's copies of the owners do with them is nothing.
+    // From now on, the numbers belong to other files. The child's copies of the owners must not use them.
     numbers.removeAll()
     pthread_mutex_unlock(lock.pointer)
   }

@@ -1,9 +1,9 @@
-// DeadLetter: an event that a provider will never take, as it is kept.
+// DeadLetter: a rejected event, as the dead-letter log keeps the event.
 
 public import Weir
 
-/// An event that a provider rejected, in the provider's dead-letter log, the directory `dead-letters/NAME` in that of
-/// the log.
+/// An event that a provider rejected. It is kept in the provider's dead-letter log: the directory `dead-letters/NAME`
+/// in the log's directory.
 ///
 /// ```swift
 /// for letter in try LogDirectory("/var/lib/shop/events").deadLetters(of: "warehouse") {
@@ -11,28 +11,30 @@ public import Weir
 /// }
 /// ```
 ///
-/// The event is as it was captured, with the declaration of its type, but that sensitive values are replaced, unless
-/// ``DeliveryOptions/redactsSensitive`` is false. So it can be prepared and sent again, with a mapper that was mended
-/// meanwhile: `LogDirectory.redrive(to:options:configuration:timeout:)`. Dead letters are never removed by themselves.
+/// The event is stored as it was captured, with the declaration of its type. Sensitive values are replaced, unless
+/// ``DeliveryOptions/redactsSensitive`` is `false`. So the event can be prepared and sent again, for example after its
+/// mapper was fixed: `LogDirectory.redrive(to:options:configuration:timeout:)`. Dead letters are never removed
+/// automatically.
 ///
-/// If the process was killed between the writing of a letter and the cursor's move, the event comes to the provider
-/// again. Rejected again, it has a second letter; accepted this time, it has a letter all the same, and the ledger
-/// counts it as acknowledged. A redrive gives both to the provider, with the event's id.
+/// If the process is killed after a letter is written and before the cursor moves, the event is delivered again. If the
+/// provider rejects the event again, there is a second letter. If the provider accepts the event this time, the letter
+/// stays, and the ledger counts the event as acknowledged. A redrive delivers all letters of an event, with the event's
+/// id.
 public struct DeadLetter: Hashable, Sendable {
-  /// The name of the event that holds one.
+  /// The name of the events that hold letters.
   package static let eventName = EventType.reservedPrefix + "dead-letter"
   static let directoryName = "dead-letters"
 
-  /// The provider that rejected it.
+  /// The provider that rejected the event.
   public var provider: String
-  /// The event: its offset, id and time are those of its capture.
+  /// The event. Its offset, id and time are those of its capture.
   public var event: StoredEvent
-  /// What the provider said.
+  /// The provider's reason.
   public var reason: String
-  /// How many calls the event was in.
+  /// The number of calls that the event was in.
   public var attempts: Int
 
-  /// A letter.
+  /// Creates a letter.
   package init(provider: String, event: StoredEvent, reason: String, attempts: Int) {
     self.provider = provider
     self.event = event
@@ -40,23 +42,23 @@ public struct DeadLetter: Hashable, Sendable {
     self.attempts = attempts
   }
 
-  /// The letter that an event of a dead-letter log holds; nil if it holds none, or only a part of a large one, which
-  /// ``LogDirectory/deadLetters(of:)`` puts together.
+  /// Reads the letter that an event of a dead-letter log holds. Returns `nil` if the event holds no letter, or only a
+  /// part of a large letter, which ``LogDirectory/deadLetters(of:)`` joins.
   package init?(_ stored: StoredEvent) {
     var joiner = DeadLetterJoiner()
     guard let letter = joiner.take(stored) else { return nil }
     self = letter
   }
 
-  /// Where the dead letters of a provider are.
+  /// Returns the directory of a provider's dead letters.
   static func path(of provider: String, in logDirectory: String) -> String {
     "\(logDirectory)/\(directoryName)/\(provider)"
   }
 }
 
 extension LogDirectory {
-  /// The dead letters of the provider named so, in the order in which they were written; none if it never rejected an
-  /// event. Reads all of them. Throws as an ``EventReader`` does.
+  /// Returns the dead letters of a provider, in the order in which they were written. Returns none if the provider
+  /// never rejected an event. Reads all the letters. Throws like ``EventReader``.
   public func deadLetters(of provider: String) throws(WeirError) -> [DeadLetter] {
     try checkPath(path)
     let reader: EventReader
@@ -80,7 +82,7 @@ extension LogDirectory {
 extension DeadLetter {
   private static let maximumPartBytes = 512 << 10
 
-  /// What both forms have.
+  /// The fields that both forms have.
   private var head: [(String, FieldValue)] {
     let declaration = event.declaration?.asLetterFields
     return [
@@ -95,7 +97,7 @@ extension DeadLetter {
     FieldObject(head + [("fields", .object(event.fields)), ("context", .object(event.context.asFields))])
   }
 
-  /// For a letter that is too large for one event, or nested too deep to stand inside of one: the fields of several.
+  /// The fields of the several events that hold a letter that is too large for one event, or nested too deeply for one.
   var parts: [FieldObject] {
     let context = event.context.asFields.taggedBytes() ?? []
     let fields = event.fields.taggedBytes() ?? []
@@ -111,18 +113,18 @@ extension DeadLetter {
   }
 }
 
-/// Puts letters together from the events of a dead-letter log, in order.
+/// Joins letters from the events of a dead-letter log, which must be given in order.
 package struct DeadLetterJoiner {
   private var body: [UInt8] = []
   private var id: String?
-  /// How many parts were taken of a letter that has more.
+  /// The number of parts taken of an unfinished letter.
   private(set) var parts: UInt64 = 0
-  /// How many parts the last letter had; 0 if it was one event.
+  /// The number of parts of the last letter; 0 if the letter was a single event.
   private(set) var lastCount: UInt64 = 0
 
   package init() {}
 
-  /// The letter that ends with this event; nil if none does.
+  /// Returns the letter that ends with this event, or `nil` if no letter ends here.
   package mutating func take(_ stored: StoredEvent) -> DeadLetter? {
     guard stored.name == DeadLetter.eventName else { return nil }
     guard let part = try? stored["part"] as UInt64, let count = try? stored["parts"] as UInt64,
@@ -136,7 +138,7 @@ package struct DeadLetterJoiner {
       return DeadLetter(head: stored, fields: fields, context: context)
     }
     let id = try? stored["id"] as String
-    // Parts of one letter follow each other; a letter that was not finished is there again after it.
+    // The parts of a letter follow each other. After an unfinished letter, the same letter follows again.
     if part == 0 || part != parts || id != self.id { forget() }
     guard part == parts else { return nil }
     self.id = id
@@ -156,7 +158,7 @@ package struct DeadLetterJoiner {
     }
   }
 
-  /// What was taken of a letter belongs to none.
+  /// Drops the parts of an unfinished letter.
   private mutating func forget() {
     (body, parts, id) = ([], 0, nil)
   }
@@ -185,7 +187,7 @@ extension DeadLetter {
 // MARK: Contexts as fields
 
 extension EventContext {
-  /// The context as an object, without what is empty.
+  /// The context as an object, without empty parts.
   fileprivate var asFields: FieldObject {
     var object = FieldObject()
     if !globals.isEmpty { object["globals"] = .object(globals) }

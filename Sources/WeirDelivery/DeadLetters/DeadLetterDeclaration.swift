@@ -1,12 +1,12 @@
-// DeadLetterDeclaration: the declaration of an event's type, as its dead letter has it. What the type says is sensitive
-// is so when the letter is shown, exported or sent again, too.
+// DeadLetterDeclaration: the declaration of an event's type, as its dead letters keep the declaration. So values that
+// the type marks as sensitive are also sensitive when the letter is shown, exported or sent again.
 
 import Weir
 
 extension EventType {
-  /// The declaration as an object: the fields as a definition has them in a log, their number, whether events carry
-  /// names and kinds themselves, and what it says besides. Nil if it can't be written down, as none is that was read
-  /// from a log.
+  /// The declaration as an object: the fields in the form of a definition in a log, their number, whether events carry
+  /// names and kinds themselves, and the attributes. `nil` if the declaration can't be encoded, which never happens for
+  /// a declaration that was read from a log.
   var asLetterFields: FieldObject? {
     guard let bytes = encodedFields() else { return nil }
     var object: FieldObject = ["fields": .bytes(bytes), "count": .uint(UInt64(fields.count))]
@@ -16,7 +16,8 @@ extension EventType {
     return object
   }
 
-  /// The declaration of the event named so, from such an object; nil if it is none.
+  /// Reads the declaration of an event of this name from such an object. Returns `nil` if the object is not a
+  /// declaration.
   init?(asLetterFields object: FieldObject, name: String) {
     guard case .bytes(let bytes)? = object["fields"], case .uint(let number)? = object["count"],
       let count = Int(exactly: number)

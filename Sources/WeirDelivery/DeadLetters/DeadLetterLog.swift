@@ -1,11 +1,11 @@
-// DeadLetterLog: where a worker keeps what its provider will never take.
+// DeadLetterLog: keeps the events that a worker's provider rejected.
 
 import Weir
 
-/// The dead-letter log of one provider, a log of its own in `dead-letters/NAME`. Belongs to the worker's thread.
+/// The dead-letter log of one provider: a separate log in `dead-letters/NAME`. Belongs to the worker's thread.
 ///
-/// It is opened at the first rejection, so a provider that takes everything does not have the directory. Nothing in it
-/// is ever removed.
+/// The log is opened at the first rejection, so a provider that accepts everything has no such directory. Nothing in
+/// the log is ever removed.
 struct DeadLetterLog {
   private static let pauseAfterError = Duration.seconds(1)
 
@@ -20,22 +20,22 @@ struct DeadLetterLog {
     self.calls = calls
   }
 
-  /// Keeps these letters. They are on the disk when this returns; if it throws, some of them may be, and it is to be
-  /// called again with all of them.
+  /// Writes these letters. They are on disk when this returns. If this throws, some letters may be on disk; call it
+  /// again with all the letters.
   mutating func write(_ letters: [DeadLetter]) throws(WeirError) {
     let log = try opened()
     do throws(WeirError) {
       for letter in letters { try write(letter, to: log) }
       try log.sync(timeout: .seconds(30))
     } catch {
-      // A disk that failed may work for a log that is opened anew, and recovered.
+      // After a disk error, a log that is opened again and recovered may work.
       try? log.close()
       self.log = nil
       throw error
     }
   }
 
-  /// Closes the log, which waits for the disk.
+  /// Closes the log. Waits for the disk.
   mutating func close() throws(WeirError) {
     defer { log = nil }
     try log?.close()
@@ -61,7 +61,7 @@ struct DeadLetterLog {
     var configuration = Tracker.Configuration()
     configuration.laneCount = 2
     configuration.spareLanes = 1
-    // The largest event there is, or the parts of a larger letter.
+    // The size of the largest event, or of a part of a larger letter.
     configuration.maximumEventBytes = 1 << 20
     configuration.laneBytes = 2 << 20
     configuration.segmentBytes = 4 << 20

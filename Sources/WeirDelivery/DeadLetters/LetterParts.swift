@@ -1,32 +1,33 @@
-// LetterParts: which events of a dead-letter log are parts of one letter, as a redrive reads them. A pure value.
+// LetterParts: determines which events of a dead-letter log are parts of one letter, for a redrive. A pure value.
 
 import Weir
 
-/// Puts letters together, and knows which parts wait for the settling of theirs.
+/// Joins letters, and tracks the parts that wait until their letter is settled.
 ///
-/// A large letter is several events. None of them is settled before the letter is, or a redrive that fails would leave
-/// the next one a letter without its beginning. Parts of a letter that was never finished belong to none.
+/// A large letter consists of several events. None of them is settled before the letter is settled: otherwise, after a
+/// redrive that fails, the next redrive would find a letter without its beginning. The parts of an unfinished letter
+/// belong to no letter.
 struct LetterParts: Sendable {
-  /// What an event of the log is.
+  /// The kind of an event of the log.
   struct Found {
-    /// The letter that it is, or that it ends.
+    /// The letter that the event is, or that ends with the event.
     var letter: DeadLetter?
-    /// Of a letter: its bytes in the log, with those of the parts before its last.
+    /// The size of the letter in the log, in bytes, including its earlier parts.
     var bytes = 0
-    /// It is a part of a letter that is not read to its end.
+    /// Whether the event is a part of a letter whose end was not read yet.
     var isPart = false
-    /// Parts read before that belong to no letter, as it shows now.
+    /// Parts read before that turned out to belong to no letter.
     var abandoned: [Offset] = []
   }
 
   private var joiner = DeadLetterJoiner()
-  /// Of the letter that is being read.
+  /// The parts of the letter that is being read.
   private var reading: [Offset] = []
   private var readingBytes = 0
-  /// Of letters that are not settled, by their last part: the parts before it.
+  /// The earlier parts of letters that are not settled, by the offset of the letter's last part.
   private var waiting: [Offset: [Offset]] = [:]
 
-  /// Takes the next event of the log, which has so many bytes there.
+  /// Takes the next event of the log; `bytes` is its size there.
   mutating func take(_ event: StoredEvent, bytes: Int) -> Found {
     guard event.name == DeadLetter.eventName else { return Found() }
     var found = Found(letter: joiner.take(event), bytes: bytes)
@@ -48,7 +49,7 @@ struct LetterParts: Sendable {
     return found
   }
 
-  /// The letter that ends at `offset` is settled: answers its parts before that.
+  /// Notes that the letter that ends at `offset` is settled. Returns the letter's earlier parts.
   mutating func settled(_ offset: Offset) -> [Offset] {
     waiting.isEmpty ? [] : waiting.removeValue(forKey: offset) ?? []
   }

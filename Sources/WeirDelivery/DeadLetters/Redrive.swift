@@ -1,29 +1,30 @@
-// Redrive: dead letters are sent again.
+// Redrive: delivers dead letters again.
 
 public import Weir
 
 extension LogDirectory {
-  /// Gives a provider its dead letters again, those that it was not given again before, each event with its original
-  /// id; waits until all of them are accepted or rejected again, at most so long.
+  /// Delivers a provider's dead letters again, each event with its original id. Letters that an earlier redrive
+  /// delivered are left out. Waits until all letters are accepted or rejected again, or until the timeout.
   ///
   /// ```swift
-  /// After the mapper was mended:
-  /// let report = try await LogDirectory("/var/lib/shop/events").redrive(to: warehouse, options: options,
-  ///                                                                    timeout: .seconds(60))
-  /// print(report.acknowledged, "of them are there now,", report.rejected, "were rejected again")
+  /// // After the mapper was fixed:
+  /// let report = try await LogDirectory("/var/lib/shop/events").redrive(
+  ///   to: warehouse, options: options, timeout: .seconds(60))
+  /// print("\(report.acknowledged) events accepted, \(report.rejected) rejected again")
   /// ```
   ///
-  /// The letters are those of the provider's name. They are prepared and sent as events are, with back-off and all, but
-  /// go out at once; how far it has come is kept in a cursor of its own, in the directory of the letters. Nothing is
-  /// removed: what is rejected again stays among the letters, and is not given a third time. It goes beside the
-  /// delivery of new events, in this process or another, but not on the provider object that a dispatcher has: that
-  /// would get two calls at once.
+  /// The provider's name determines the letters. Letters are prepared and delivered like events, including the
+  /// back-off, but go out immediately. The progress is stored in a separate cursor, in the directory of the letters.
+  /// Nothing is removed: the letters of events that are rejected again stay, and are not delivered a third time.
   ///
-  /// Of what is pending, letters are counted, also those that were written meanwhile. If its task is cancelled it ends
-  /// as when the time is over.
+  /// A redrive may run during the delivery of new events, in this process or another. But don't pass the provider
+  /// object that a dispatcher uses: the object would get two calls at the same time.
   ///
-  /// Throws `missing` (there are no dead letters in this name), `locked` (somebody else redrives them), `invalid`, and
-  /// what the system may say. What goes wrong with the provider is in the report.
+  /// The pending count is in letters, and includes letters that were written meanwhile. If the task is cancelled, the
+  /// redrive ends as at the timeout.
+  ///
+  /// Throws `missing` (there are no dead letters under this name), `locked` (another redrive of these letters is
+  /// running), `invalid`, and the errors of the system. Errors of the provider are in the report.
   public func redrive(
     to provider: any Provider, options: DeliveryOptions = DeliveryOptions(),
     configuration: Dispatcher.Configuration = Dispatcher.Configuration(), timeout: Duration
@@ -66,8 +67,8 @@ extension LogDirectory {
       state: state, error: after.error, lost: after.passed.lost)
   }
 
-  /// How many letters end at `end` or after it: events are not counted, for a large letter is several. What lies before
-  /// `end` and from `start` on may have parts of one.
+  /// Returns the number of letters that end at `end` or later. Letters are counted instead of events, because a large
+  /// letter consists of several events. Earlier parts of a letter may lie between `start` and `end`.
   private static func letters(in path: String, from start: Offset, endingFrom end: Offset) throws(WeirError) -> UInt64 {
     guard try LogDirectory(path).tally(from: end).pending > 0 else { return 0 }
     let reader = try EventReader(directory: path, from: start)

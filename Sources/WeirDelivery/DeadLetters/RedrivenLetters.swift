@@ -1,22 +1,23 @@
-// RedrivenLetters: what redrives made of a provider's dead letters.
+// RedrivenLetters: the outcomes of the redrives of a provider's dead letters.
 
 package import Weir
 
-/// How many dead letters of a provider redrives had accepted, and how many not, from the cursor in their directory.
+/// The numbers of a provider's dead letters that were accepted in redrives, and that were not, from the cursor in the
+/// letters' directory.
 ///
-/// The cursor of a redrive is moved after the fact, so a kill leaves letters that were accepted among ``others``, never
-/// the other way round.
+/// The cursor of a redrive moves after the letters are settled. So after a kill, ``others`` may include letters that
+/// were accepted, but ``accepted`` never includes letters that were not.
 struct RedrivenLetters: Hashable, Sendable {
-  /// Letters that the provider accepted.
+  /// The number of letters that the provider accepted.
   var accepted: UInt64 = 0
-  /// Letters that it rejected again, that it was not given again yet, or that can't be read; a large one may count as
-  /// several.
+  /// The number of letters that the provider rejected again, that were not delivered again yet, or that can't be read.
+  /// A large letter may count as several.
   var others: UInt64 = 0
 
-  /// No letters.
+  /// Creates an instance without letters.
   init() {}
 
-  /// Those of the provider named so; nil if no redrive is noted.
+  /// Reads the numbers of a provider. Returns `nil` if there was no redrive.
   init?(of provider: String, in log: LogDirectory) {
     let path = DeadLetter.path(of: provider, in: log.path)
     do throws(WeirError) {
@@ -27,20 +28,20 @@ struct RedrivenLetters: Hashable, Sendable {
       accepted = counts.acknowledged
       others = counts.rejected &+ counts.lostInAll &+ counts.baseline &+ tally.pending &+ tally.missing &+ tally.inHoles
     } catch {
-      // Without letters there was no redrive; of what can't be read nobody knows.
+      // If there are no letters, there was no redrive. If the letters can't be read, the numbers are unknown.
       return nil
     }
   }
 
-  /// Of so many events that the provider rejected, how many it accepted in a redrive: no more than are certain. A
-  /// letter may be there twice, or be missing because somebody removed it.
+  /// Returns how many of these rejected events the provider accepted in a redrive. Counts only the certain ones: an
+  /// event may have two letters, or somebody may have removed its letter.
   func redriven(of rejected: UInt64) -> UInt64 {
     min(accepted, rejected - min(others, rejected))
   }
 }
 
 extension Ledger.Entry {
-  /// Counts what the provider accepted in a redrive as acknowledged.
+  /// Counts events that the provider accepted in a redrive as acknowledged.
   mutating func countRedriven(in log: LogDirectory) {
     guard rejected > 0, let letters = RedrivenLetters(of: provider, in: log) else { return }
     let redriven = letters.redriven(of: rejected)
@@ -49,12 +50,12 @@ extension Ledger.Entry {
   }
 }
 
-/// Which dead letters of a provider a redrive had accepted, by their offsets in the log of letters.
+/// The dead letters of a provider that were accepted in a redrive, by their offsets in the dead-letter log.
 package struct AcceptedLetters {
   private var ranges: [Range<Offset>] = []
 
-  /// Those of the provider named so, in the log in `directory`. Where the notes of a redrive's calls are gone, its
-  /// letters are among them only if it had all accepted.
+  /// Reads the letters of a provider, in the log in `directory`. If the notes of a redrive's calls are gone, the
+  /// redrive's letters are included only if all were accepted.
   package init(of provider: String, in directory: String) {
     let path = DeadLetter.path(of: provider, in: directory)
     guard case .position(let position)? = try? Cursor.read(provider, of: path), let counts = position.counts,
@@ -73,7 +74,7 @@ package struct AcceptedLetters {
     ranges = Self.joined(found)
   }
 
-  /// Whether the letter that ends at this offset was accepted.
+  /// Returns whether the letter that ends at this offset was accepted.
   package func contains(_ offset: Offset) -> Bool {
     var low = 0
     var high = ranges.count
@@ -98,10 +99,10 @@ package struct AcceptedLetters {
 }
 
 extension LoggedAttempt.Call {
-  /// The offsets that the provider accepted in this call, as far as that is known.
+  /// The offsets that the provider accepted in this call, as far as they are known.
   fileprivate var accepted: [Range<Offset>] {
     guard outcome == Attempt.Outcome.verdicts.rawValue else { return [] }
-    // Beyond the last range that was noted, nobody knows what else was rejected or is to be given again.
+    // Beyond the last noted range, it is unknown which other events were rejected or retried.
     var end = Offset.max
     for others in [rejected, retried] where !others.isComplete { end = min(end, others.ranges.last?.upperBound ?? 0) }
     let holes = (rejected.ranges + retried.ranges).sorted { $0.lowerBound < $1.lowerBound }
@@ -117,6 +118,6 @@ extension LoggedAttempt.Call {
     }
   }
 
-  /// A note that somebody made up may name the last number there is.
+  /// Returns the offset after the range. A forged note may name the largest offset.
   private static func after(_ range: ClosedRange<Offset>) -> Offset { max(range.upperBound &+ 1, range.upperBound) }
 }

@@ -1,35 +1,37 @@
-// BackoffState: how long a provider is left alone after tries that failed.
+// BackoffState: the wait after failed tries.
 
 import Weir
 
-/// The tries in a row that failed, and what to wait before the next one: full jitter, see ``DeliveryOptions/Backoff``.
+/// The number of failed tries in a row, and the wait before the next try: full jitter, see ``DeliveryOptions/Backoff``.
 /// A pure value.
 struct BackoffState: Sendable {
   private let backoff: DeliveryOptions.Backoff
 
-  /// Tries in a row that failed.
+  /// The number of failed tries in a row.
   private(set) var failures = 0
 
   init(_ backoff: DeliveryOptions.Backoff) {
     self.backoff = backoff
   }
 
-  /// A try failed: answers how long to wait before the next one. `retryAfter` is what the provider asked for: at least
-  /// that is waited, but no longer than ``DeliveryOptions/Backoff/most``. `random` is drawn evenly from 0 up to 1.
+  /// Notes a failed try. Returns the wait before the next try.
+  ///
+  /// `retryAfter` is the time that the provider asked for. The wait is at least as long, but `retryAfter` counts as at
+  /// most ``DeliveryOptions/Backoff/most``. `random` is uniformly distributed in 0..<1.
   mutating func failed(retryAfter: Duration? = nil, random: Double) -> Duration {
     failures += 1
-    // To the nanosecond; 292 years are enough to wait.
+    // In nanoseconds: the maximum is 292 years.
     let longest = Double(Int64(clamping: bound.wholeNanoseconds))
     let drawn = (longest * min(max(random, 0), 1)).rounded(.down)
     return max(.nanoseconds(Int64(exactly: drawn) ?? .max), min(retryAfter ?? .zero, backoff.most))
   }
 
-  /// A try succeeded: the next failure waits as the first one does.
+  /// Notes a successful try. The next failure waits like the first failure.
   mutating func succeeded() {
     failures = 0
   }
 
-  /// The longest that is drawn after the last failure.
+  /// The upper bound of the wait after the last failure.
   private var bound: Duration {
     // Doubled step by step, so that nothing overflows, whatever the number of failures.
     var bound = min(backoff.least, backoff.most)

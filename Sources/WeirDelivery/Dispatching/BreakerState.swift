@@ -1,13 +1,14 @@
-// BreakerState: whether a provider that failed is to be tried.
+// BreakerState: determines whether a provider that failed may be tried.
 
 import Weir
 
-/// The circuit breaker of ``DeliveryOptions/Backoff``. A pure value; times are those since any moment that stays the
-/// same for one breaker.
+/// The circuit breaker of ``DeliveryOptions/Backoff``. A pure value. Times count from any moment that is fixed for one
+/// breaker.
 ///
-/// Closed: everything goes. After ``DeliveryOptions/Backoff/failures`` tries in a row that failed it is open: nothing
-/// goes until its time has passed. Then it is half-open: one try with at most ``DeliveryOptions/Backoff/probeEvents``
-/// events. If that succeeds it is closed; if not it is open again, for twice as long, up to the most.
+/// Closed: all tries are allowed. After ``DeliveryOptions/Backoff/failures`` failed tries in a row, the breaker opens.
+/// Open: no try is allowed until the breaker's time has passed. Half-open: one try with at most
+/// ``DeliveryOptions/Backoff/probeEvents`` events is allowed. If the try succeeds, the breaker closes. If the try
+/// fails, the breaker opens again, for twice as long, up to the maximum.
 struct BreakerState: Sendable {
   enum Phase: Hashable, Sendable {
     case closed
@@ -15,12 +16,12 @@ struct BreakerState: Sendable {
     case halfOpen
   }
 
-  /// What may be tried.
+  /// The tries that are allowed.
   enum Permission: Hashable, Sendable {
     case everything
-    /// The probe: at most so many events.
+    /// The probe, with at most this many events.
     case probe(events: Int)
-    /// Nothing before this moment.
+    /// No try before this time.
     case nothing(until: Duration)
   }
 
@@ -30,15 +31,15 @@ struct BreakerState: Sendable {
   private(set) var phase = Phase.closed
   private(set) var failures = 0
 
-  /// A closed one.
+  /// Creates a closed breaker.
   init(_ backoff: DeliveryOptions.Backoff) {
     self.backoff = backoff
     most = max(backoff.most, backoff.openFor)
     openFor = backoff.openFor
   }
 
-  /// What may be tried now. Moves from open to half-open when the time has passed; asked again before the probe's
-  /// outcome is told, it answers the same.
+  /// Returns the tries that are allowed now. Moves from open to half-open when the time has passed. Repeated calls
+  /// return the same until the result of the probe is noted.
   mutating func permission(at now: Duration) -> Permission {
     switch phase {
     case .closed: return .everything
@@ -50,7 +51,7 @@ struct BreakerState: Sendable {
     }
   }
 
-  /// A try failed.
+  /// Notes a failed try.
   mutating func failed(at now: Duration) {
     failures += 1
     switch phase {
@@ -64,7 +65,8 @@ struct BreakerState: Sendable {
     phase = .open(until: now + openFor)
   }
 
-  /// A try succeeded. True if the provider can be reached again, which is a signal: ``FlushPolicy/Triggers/reachable``.
+  /// Notes a successful try. Returns `true` if the provider is reachable again, which is the signal
+  /// ``FlushPolicy/Triggers/reachable``.
   mutating func succeeded() -> Bool {
     defer {
       phase = .closed

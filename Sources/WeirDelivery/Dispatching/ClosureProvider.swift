@@ -1,8 +1,8 @@
-// ClosureProvider: a provider that is a closure.
+// ClosureProvider: a provider made of closures.
 
 public import Weir
 
-/// A provider made of closures: a name, and a closure that takes events and returns a verdict for each.
+/// A provider made of a name and a closure, which gets events and returns a verdict for each.
 ///
 /// ```swift
 /// let printer = ClosureProvider("printer") { events in
@@ -11,11 +11,12 @@ public import Weir
 /// }
 /// ```
 ///
-/// The closures must do what ``Provider`` asks: return ``Verdict/accepted`` only for an event that is kept for good,
-/// return the verdicts in the order of the events, and recognise by its id an event that must not be kept twice. A
-/// closure that throws gets the same events again, unless it throws ``BatchRefused`` or ``DeliveryStopped``.
+/// The requirements of ``Provider`` apply to the closures. Return ``Verdict/accepted`` only for events that are stored
+/// permanently. Return one verdict for each event, in the order of the events. If storing an event twice does harm,
+/// recognise the event by its id. If the closure throws, it is called again with the same events, unless it throws
+/// ``BatchRefused`` or ``DeliveryStopped``.
 public struct ClosureProvider: Provider {
-  /// The name of the cursor.
+  /// The name of the provider and its cursor.
   public let name: String
 
   private let takesEvents: @Sendable ([PreparedEvent]) async throws -> [Verdict]
@@ -23,14 +24,14 @@ public struct ClosureProvider: Provider {
   private let takesUser: @Sendable (EventUser?) async throws -> Void
   private let shutsDown: @Sendable () async -> Void
 
-  /// Creates a provider.
+  /// Creates a provider from these closures.
   ///
   /// - Parameters:
-  ///   - name: Letters, digits, `-` and `_`. The name is that of the cursor, so a new name begins anew.
-  ///   - setup: Called once before every other closure, and again after it has thrown.
-  ///   - userChanged: Gets the process's default user for the events that follow; `nil` if there is none.
-  ///   - shutdown: Called once, after every other closure.
-  ///   - deliver: Takes events in order of offset. The next call comes after this one has returned.
+  ///   - name: Letters, digits, `-` and `_`. The name identifies the cursor, so the name must never change.
+  ///   - setup: Called once before all other calls, and again after it threw.
+  ///   - userChanged: Called with the process's default user for the events after this call; `nil` if there is no user.
+  ///   - shutdown: Called once, after all other calls.
+  ///   - deliver: Delivers events, in the order of their offsets. Never called again before it returns.
   public init(
     _ name: String, setup: @escaping @Sendable () async throws -> Void = {},
     userChanged: @escaping @Sendable (EventUser?) async throws -> Void = { _ in },

@@ -1,4 +1,4 @@
-// DeliveredLog: the log that a dispatcher delivers, as its workers see it.
+// DeliveredLog: the log of a dispatcher, as its workers see the log.
 
 import Logging
 import Weir
@@ -11,31 +11,30 @@ import Weir
 
 /// A log's directory and, in the process that captures, the open log.
 ///
-/// The tracker belongs to the application, which may close and release it at any time: from then on the files are all
-/// there is, and delivery goes on from them.
+/// The tracker belongs to the application, which may close and release the tracker at any time. From then on, delivery
+/// continues from the files.
 final class DeliveredLog: Sendable {
   private struct State {
-    /// Until the tracker frees it. Only used with the lock held.
+    /// The log, until the tracker frees it. Used only with the lock held.
     nonisolated(unsafe) var log: LogHandle?
-    /// Below it everything was said to be delivered.
+    /// Everything below this offset was reported to the log as delivered.
     var released: Offset = 0
-    /// The dispatcher that delivers the log in this process, which is not kept.
+    /// The dispatcher that delivers the log in this process. Not retained.
     weak var owner: Dispatcher?
-    /// What the log's drainer rings; nil where nobody does.
+    /// The bell of the log's drainer; `nil` if no drainer rings.
     var bell: DrainBell?
   }
 
-  /// As an absolute path.
+  /// The log's directory, as an absolute path.
   let directory: String
-  /// What the log may take on the disk; nil without a limit, or if only the process that writes it knows.
+  /// The log's maximum size on disk; `nil` without a limit, or if only the writing process knows the limit.
   let byteLimit: Int?
   private let state: Lock<State>
-  /// The log was open in this process. Of one that never was, workers ask nothing behind the lock that all of them
-  /// share.
+  /// Whether the log was ever open in this process. If it was not, workers avoid the lock that all of them share.
   private let wasOpenHere: Bool
   private let process = getpid()
 
-  /// A log that another process has open, or nobody.
+  /// Creates a log that this process does not have open.
   init(directory: String) {
     self.directory = absolutePath(directory)
     byteLimit = nil
@@ -43,7 +42,7 @@ final class DeliveredLog: Sendable {
     wasOpenHere = false
   }
 
-  /// A log that this process has open.
+  /// Creates a log that this process has open.
   init(_ tracker: Tracker) {
     directory = tracker.directory
     byteLimit = tracker.byteLimit
@@ -53,16 +52,16 @@ final class DeliveredLog: Sendable {
 
   deinit { forgetLog() }
 
-  /// The dispatcher that delivers the log in this process, while there is one.
+  /// The dispatcher that delivers the log in this process, or `nil`.
   var dispatcher: Dispatcher? {
     get { state.withLock { $0.owner } }
     set { state.withLock { $0.owner = newValue } }
   }
 
-  /// False in a child of a fork, which has no threads to deliver with.
+  /// Whether this process created the log. `false` in a forked child, which has no threads to deliver with.
   var isOfThisProcess: Bool { getpid() == process }
 
-  /// Has the drainer wake workers that wait for news, from now on.
+  /// Lets the drainer wake workers that wait for events, from now on.
   func listen(to tracker: Tracker) {
     let bell = tracker.listen()
     state.withLock { state in
@@ -70,7 +69,7 @@ final class DeliveredLog: Sendable {
     }
   }
 
-  /// The tracker frees its log, or has another dispatcher. To be called before that.
+  /// Forgets the open log. Must be called before the tracker frees the log or gets another dispatcher.
   func forgetLog() {
     guard isOfThisProcess else { return }
     let bell = state.withLock { state in
@@ -78,46 +77,47 @@ final class DeliveredLog: Sendable {
       defer { state.bell = nil }
       return state.bell
     }
-    // Nobody rings for those who sleep any more: from now on they look from time to time.
+    // Wakes the sleeping workers, because nobody rings from now on. The workers then check from time to time.
     bell?.ring()
   }
 
   /// What a worker finds that wants to sleep at the log's end.
   enum News {
-    /// Nobody will tell it: it has to look from time to time.
+    /// Nobody will wake the worker: it must check from time to time.
     case untold
-    /// There is something after the end that it knows.
+    /// There are events after the end that the worker knows.
     case there
-    /// Its alarm will be rung: see ``disarm(_:)``.
+    /// The worker's alarm will ring: see ``disarm(_:)``.
     case armed
   }
 
-  /// Has this alarm rung when something comes after `end`.
+  /// Makes this alarm ring when an event comes after `end`.
   func arm(_ alarm: Alarm, after end: Offset) -> News {
     state.withLock { state in
       guard let bell = state.bell, let log = state.log else { return .untold }
       bell.arm(alarm)
-      // After that: what came before it was armed rang for nobody.
+      // Checked after arming: an event that came before did not ring the alarm.
       guard log.counters().nextOffset > end else { return .armed }
       _ = bell.disarm(alarm)
       return .there
     }
   }
 
-  /// Ends that. True if it was rung, or nobody rings any more.
+  /// Disarms the alarm. Returns `true` if the alarm was rung, or if nobody rings any more.
   func disarm(_ alarm: Alarm) -> Bool { state.withLock { !($0.bell?.disarm(alarm) ?? false) } }
 
-  /// The offset after the last event in the log; nil if only the files can tell.
+  /// The offset after the last event in the log; `nil` if only the files show it.
   var nextOffset: Offset? { wasOpenHere ? state.withLock { $0.log?.counters().nextOffset } : nil }
 
-  /// Everything below it survives a power cut; nil if only a process that has the log open knows.
+  /// Everything below this offset survives a power cut; `nil` if this process does not have the log open.
   var durableOffset: Offset? { state.withLock { $0.log?.durableOffset } }
 
-  /// The counters of the process that captures; nil if that is not this one.
+  /// The counters of the capturing process; `nil` in any other process.
   var counters: Counters? { state.withLock { $0.log?.counters() } }
 
-  /// Says that every provider has what is below the least of all cursors, so that the log may remove it. Does nothing
-  /// where the log is not this process's own: only its writer removes. Answers that cursor; nil where it does nothing.
+  /// Tells the log that every provider has received everything below the least of all cursors. The log may remove these
+  /// events. Returns that least cursor. If this process does not have the log open, does nothing and returns `nil`,
+  /// because only the writer removes segments.
   @discardableResult
   func release(calls: SystemCalls) throws(WeirError) -> Offset? {
     guard state.withLock({ $0.log != nil }), let least = try Pins(directory, calls: calls).least else { return nil }

@@ -1,10 +1,10 @@
-// DeliveryLoop, calls: what the provider is asked, and what its answers mean.
+// DeliveryLoop, calls: calls of the provider, and the consequences of its answers.
 
 import Logging
 import Weir
 
 extension DeliveryLoop {
-  /// Sets the provider up. Until that has succeeded nothing else is called.
+  /// Sets the provider up. No other call is made before the setup succeeds.
   func setUp() {
     wasTried = true
     let provider = orders.provider
@@ -13,7 +13,7 @@ extension DeliveryLoop {
     publish()
   }
 
-  /// Tells of a change of the user, in its place among the events.
+  /// Tells the provider of a change of the user, in the change's place among the events.
   func tell(_ change: HeldAssociation) {
     let provider = orders.provider
     let isTold = makeCall(change.user == nil ? "disassociate()" : "associate(_:)") {
@@ -28,7 +28,7 @@ extension DeliveryLoop {
     publish()
   }
 
-  /// Gives a batch to the provider, and settles it.
+  /// Delivers a batch to the provider, and settles the batch.
   func give(_ batch: [HeldEvent]) {
     var batch = batch
     for index in batch.indices { batch[index].attempts += 1 }
@@ -50,25 +50,25 @@ extension DeliveryLoop {
     settle(settlement)
   }
 
-  /// What a call comes to that was cancelled.
+  /// Returns the answer that stands for a cancelled call.
   private func unanswered(_ name: String) -> DeliveryAnswer {
     switch cutShort {
     case .shutdown:
       .cutShort(
-        reason: "\(name) was cancelled, for "
-          + (orders.isRedrive ? "the time of the redrive is over" : "the dispatcher shuts down"))
-    case .removal, .abandonment: .cutShort(reason: "\(name) was cancelled, for delivery to the provider ends")
+        reason: "\(name) was cancelled because "
+          + (orders.isRedrive ? "the time for the redrive has passed" : "the dispatcher is shutting down"))
+    case .removal, .abandonment: .cutShort(reason: "\(name) was cancelled because delivery to the provider ends")
     case nil:
-      .failed(reason: "\(name) did not answer in \(orders.options.attemptTimeout.inWords), and was cancelled")
+      .failed(reason: "\(name) did not return within \(orders.options.attemptTimeout.inWords), and was cancelled")
     }
   }
 
-  /// Draws the consequences of an answer.
+  /// Applies the consequences of an answer.
   private func settle(_ settlement: Settlement) {
     for event in settlement.accepted { settle(event.offset, Outcomes(acknowledged: 1)) }
     bury(settlement.rejected)
     queue.putFirst(settlement.batches)
-    // Drawn once: what was given together comes again together.
+    // Drawn once, so that events that were delivered together are retried together.
     let random = configuration.random()
     let now = clock.now
     queue.retry(
@@ -76,7 +76,8 @@ extension DeliveryLoop {
         var event = retried.event
         var wait = event.backoff ?? BackoffState(orders.options.backoff)
         event.notBefore = now + wait.failed(retryAfter: retried.after, random: random)
-        // The call had no time for it, and took others: that is no failure, after which to wait longer and longer.
+        // The call had no time for this event, but other events were accepted. That is not a failure, so the waits
+        // don't grow.
         let isUntried = retried.after == .zero && !settlement.accepted.isEmpty
         if !isUntried { event.backoff = wait }
         return event
@@ -85,19 +86,19 @@ extension DeliveryLoop {
     publish()
   }
 
-  /// The stop that refusals amount to; nil if they do not.
+  /// Returns the stop that repeated refusals amount to, or `nil`.
   private func stopped(by settlement: Settlement) -> Settlement.Health? {
     if !settlement.accepted.isEmpty { refusals.accepted() }
     guard let refusal = settlement.refusal, refusals.refused(refusal) else { return nil }
     let reason =
-      "it never accepted an event, and refused \(refusals.count) in a row, one by one, for the same reason "
-      + "(\(refusal)); see whether the address and the form are right, and what a proxy on the way wants"
+      "the provider never accepted an event, and refused \(refusals.count) events in a row for the same reason "
+      + "(\(refusal)); check the address, the format of the requests, and any proxy on the way"
     attempts.write(Attempt(stopped: reason))
     return .stopped(reason: reason)
   }
 
-  /// What an answer says of the provider itself. A batch that was refused as a whole is not decided on: of what was
-  /// stopped only its parts can tell that it goes on.
+  /// Applies what an answer shows about the provider itself. A batch that was refused as a whole is not decided: after
+  /// a stop, only the parts of the batch can show that the provider accepts events again.
   private func judge(_ health: Settlement.Health, isDecided: Bool = true) {
     switch health {
     case .answered:
@@ -122,7 +123,7 @@ extension DeliveryLoop {
         return report("delivery is stopped: \(reason)", "provider")
       }
       stop = StopState(line, orders.options, at: clock.now, random: random)
-      // Said also where failures were said before.
+      // Reported even if failures were reported before.
       troubles["provider"] = nil
       report("delivery is stopped: \(reason)", "provider")
     }
@@ -130,7 +131,7 @@ extension DeliveryLoop {
 
   // MARK: Waiting for a call
 
-  /// Makes a call that answers nothing. False if it failed, which has its consequences.
+  /// Makes a call that returns no verdicts. Returns `false` if the call failed, after applying the consequences.
   private func makeCall(_ name: String, _ body: @escaping @Sendable () async throws -> Void) -> Bool {
     let call = ProviderCall(shared.alarm) {
       await DeliveryAnswer.of {
@@ -156,8 +157,8 @@ extension DeliveryLoop {
     return false
   }
 
-  /// Waits for an answer. If it does not come in time the call is cancelled, and what it may answer later is not
-  /// believed: nil.
+  /// Waits for an answer. If the answer does not come in time, cancels the call and returns `nil`. A later answer is
+  /// ignored.
   private func answer(of call: ProviderCall) -> DeliveryAnswer? {
     var deadline = clock.now + orders.options.attemptTimeout
     cutShort = nil
@@ -181,7 +182,7 @@ extension DeliveryLoop {
     return nil
   }
 
-  /// When a call in progress is cancelled because delivery ends; nil if it does not.
+  /// The time at which a call in progress is cancelled because delivery ends; `nil` if delivery does not end.
   private var endOfCalls: Duration? {
     switch ending {
     case .abandonment: .zero
@@ -191,7 +192,7 @@ extension DeliveryLoop {
     }
   }
 
-  /// Gives a call some time to return. False if it did not.
+  /// Waits for a call to return. Returns `false` if the call did not return in time.
   func waitForEnd(of call: ProviderCall, _ kind: WorkerCall, until deadline: Duration) -> Bool {
     self.call = kind
     defer { self.call = nil }
@@ -202,7 +203,7 @@ extension DeliveryLoop {
     return call.answer != nil
   }
 
-  /// The provider's last call.
+  /// Makes the last call of the provider.
   func shutDownProvider(until deadline: Duration) {
     let provider = orders.provider
     let call = ProviderCall(shared.alarm) { () -> DeliveryAnswer in
@@ -211,12 +212,12 @@ extension DeliveryLoop {
     }
     guard !waitForEnd(of: call, .inProgress, until: deadline) else { return }
     call.cancel()
-    report("shutdown() did not return in what was left of \(configuration.closingTime.inWords)", "shutdown")
+    report("shutdown() did not return within the remainder of \(configuration.closingTime.inWords)", "shutdown")
   }
 }
 
 extension DeliveryAnswer {
-  /// What a call of a provider came to.
+  /// Returns the outcome of a call of a provider.
   fileprivate static func of(_ body: () async throws -> [Verdict]) async -> DeliveryAnswer {
     do {
       return .verdicts(try await body())

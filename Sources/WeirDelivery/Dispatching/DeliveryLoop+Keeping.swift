@@ -1,11 +1,11 @@
-// DeliveryLoop, keeping: what goes to the disk, and what others are told.
+// DeliveryLoop, keeping: writes progress to disk, and reports it.
 
 import Logging
 import Weir
 
 extension DeliveryLoop {
-  /// Puts events among the dead letters, and settles them once they are on the disk there. Until that succeeds they
-  /// wait, are tried again together after a pause, and others are delivered as long as there are not too many.
+  /// Writes events to the dead-letter log, and settles the events once they are on disk. If the write fails, the events
+  /// wait, and are written together after a pause. Other events are delivered meanwhile, unless too many are waiting.
   func bury(_ rejected: [Settlement.Rejection]) {
     unburied += rejected
     unburiedBytes += rejected.reduce(0) { $0 + $1.event.bytes }
@@ -31,31 +31,31 @@ extension DeliveryLoop {
 
   private static var burialPause: Duration { .seconds(1) }
 
-  /// So much waits for the dead-letter log that nothing is delivered for now, nor read: as much as a call takes. A call
-  /// in progress may add as much again.
+  /// Whether so many events wait for the dead-letter log that nothing is read or delivered for now: as many as a call
+  /// takes. A call in progress may add as many again.
   var isBurialHeldUp: Bool {
     unburied.count >= orders.options.flush.maximumEvents || unburiedBytes >= orders.options.flush.maximumBytes
   }
 
-  /// What became of an event that was given to the provider.
+  /// Settles an event that was delivered to the provider.
   func settle(_ offset: Offset, _ outcomes: Outcomes) {
     span.settle(offset, outcomes)
     settleParts(before: offset)
   }
 
-  /// Of a letter that ends at `offset` and is settled: the parts before its last are, too.
+  /// Settles the earlier parts of the settled dead letter that ends at `offset`.
   func settleParts(before offset: Offset) {
     for part in letters.settled(offset) { span.settle(part, Outcomes()) }
   }
 
-  /// Moves the cursor, if its time has come.
+  /// Moves the cursor if its time has come.
   func keepCursor() {
     keeper.noteProgress(span)
     guard let due = keeper.due, due <= clock.now else { return }
     moveCursor()
   }
 
-  /// Moves the cursor to what is settled, and has the log remove what every provider has.
+  /// Moves the cursor past the settled events, and lets the log remove what every provider has received.
   func moveCursor() {
     keeper.noteProgress(span)
     guard keeper.due != nil else { return }
@@ -68,7 +68,7 @@ extension DeliveryLoop {
     release()
   }
 
-  /// Other processes move cursors, too.
+  /// Checks from time to time, because other processes move cursors too.
   func releaseNowAndThen() {
     guard clock.now >= nextRelease else { return }
     release()
@@ -88,7 +88,7 @@ extension DeliveryLoop {
 
   // MARK: News
 
-  /// Tells the dispatcher how things stand.
+  /// Publishes the worker's state to the dispatcher.
   func publish() {
     var report = WorkerReport()
     report.position = span.position
@@ -113,7 +113,7 @@ extension DeliveryLoop {
     return isSetUp ? .running : .starting
   }
 
-  /// Keeps what went wrong until it is over, and logs it once.
+  /// Keeps a problem until it is over, and logs it once.
   func report(_ problem: String, _ kind: String) {
     let isNew = troubles.updateValue(problem.inOneLine(of: LoggedAttempt.answerBytes), forKey: kind) == nil
     guard isNew else { return }
@@ -124,7 +124,7 @@ extension DeliveryLoop {
     report("\(kind): \(error.message)", kind)
   }
 
-  /// That kind of trouble is over.
+  /// Ends a kind of problem.
   func clear(_ kind: String) {
     guard troubles.removeValue(forKey: kind) != nil else { return }
     configuration.logger?.info("delivery to \(orders.name) from \(orders.log.directory): \(kind) works again")

@@ -1,9 +1,9 @@
-// DeliveryLoop, reading: from the log into the queue.
+// DeliveryLoop, reading: moves events from the log into the queue.
 
 import Weir
 
 extension DeliveryLoop {
-  /// Reads what is new, as much as the policy lets it hold.
+  /// Reads new events, as many as the policy allows to be held.
   func read() {
     guard ending != .removal, ending != .abandonment, isReading, clock.now >= nextRead else { return }
     guard reader.mayHaveMore(after: span.end, orders.log) else { return reachedEnd() }
@@ -25,11 +25,11 @@ extension DeliveryLoop {
     }
   }
 
-  /// Waits for more of the log, until `time` at most.
+  /// Waits for new events in the log, until `time` at most.
   ///
-  /// If this process captures, the drainer wakes the worker, and a worker that holds nothing does nothing until then.
-  /// One that holds events looks for signals meanwhile. Beside another's process the worker looks for events from time
-  /// to time.
+  /// If this process captures, the drainer wakes the worker. A worker that holds no events does nothing until then, and
+  /// a worker that holds events checks for signals meanwhile. Beside another process, the worker checks for events from
+  /// time to time.
   func waitForNews(until time: Duration?) {
     let isLong = isAtEnd && nextRead > clock.now + Self.shortPause
     switch isLong ? orders.log.arm(shared.alarm, after: max(span.end, reader.seenEnd)) : .untold {
@@ -48,7 +48,7 @@ extension DeliveryLoop {
     pause = configuration.firstPause
   }
 
-  /// There is room for more.
+  /// Whether there is room for more events.
   var isReading: Bool { !plan.isFull && !queue.isHeldUp && !isBurialHeldUp }
 
   private static var pauseAfterError: Duration { .seconds(1) }
@@ -62,7 +62,7 @@ extension DeliveryLoop {
   }
 
   private func take(_ event: StoredEvent, _ bytes: Int) {
-    // Of a log that was put back from a copy the reader may come by what it gave before.
+    // If the log was restored from a copy, the reader may return events that it has already returned.
     guard event.offset >= span.end else { return }
     let mark = SettledSpan.Mark(offset: event.offset, id: event.id)
     if event.isNotice { return span.passed(upTo: event.offset + 1, Outcomes(notice: event), last: mark) }
@@ -75,7 +75,8 @@ extension DeliveryLoop {
     hold(event, at: mark, bytes)
   }
 
-  /// Takes an event of a dead-letter log: a letter, or a part of one, which is settled when the whole letter is.
+  /// Takes an event of a dead-letter log: a letter, or a part of a letter. A part is settled when the whole letter is
+  /// settled.
   private func takeLetter(_ event: StoredEvent, at mark: SettledSpan.Mark, _ bytes: Int) {
     let found = letters.take(event, bytes: bytes)
     for offset in found.abandoned { span.settle(offset, Outcomes()) }
@@ -84,7 +85,7 @@ extension DeliveryLoop {
     span.passed(upTo: mark.offset + 1, Outcomes(), last: mark)
   }
 
-  /// Prepares an event and has it wait for delivery, unless it is kept back.
+  /// Prepares an event and queues it for delivery, unless the mapper withholds it.
   private func hold(_ event: StoredEvent, at mark: SettledSpan.Mark, _ bytes: Int) {
     guard let prepared = prepare(event) else {
       attempts.writeWithheld(mark.offset)
@@ -96,15 +97,15 @@ extension DeliveryLoop {
     plan.arrived(bytes: bytes, opening: mark.id.opening, at: clock.now)
   }
 
-  /// Passes over offsets that can't be read, and counts the events among them by the log's own account: some of the
-  /// offsets may be notices'.
+  /// Passes over offsets that can't be read, and counts the events among them as the log counts them: some of the
+  /// offsets may belong to notices.
   private func passOver(_ skip: EventReader.Skip) throws(WeirError) {
     let end = skip.firstOffset + skip.count
     guard skip.count > 0, end > span.end else { return }
     let tally = try LogDirectory(orders.log.directory).tally(from: end)
     if skip.isRemoval, span.isUntouched, keeper.isNew, orders.options.start == .beginning {
-      // It begins with what there was when it came. What was removed of that is not its own; what was removed of what
-      // came later is its loss, as at any other time.
+      // The provider starts with the events that the log had when the provider was added. Events of these that were
+      // removed are not the provider's. Later events that were removed are the provider's loss, as at any other time.
       let first = min(end, keeper.end)
       if first > span.position {
         let below = tally.acceptedBelow(noMoreThan: first)

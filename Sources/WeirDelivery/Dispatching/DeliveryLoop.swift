@@ -1,73 +1,74 @@
-// DeliveryLoop: delivers a log to one provider. The loop, and how it begins and ends.
+// DeliveryLoop: delivers a log to one provider. The loop, its start and its end.
 
 import Weir
 
-/// Delivers a log to one provider: reads what is new, gives it out when it is due, settles it by the provider's
-/// verdicts and moves the cursor.
+/// Delivers a log to one provider: reads new events, delivers them when they are due, settles them by the provider's
+/// verdicts, and moves the cursor.
 ///
-/// The order of what goes to the disk: rejected events into the dead-letter log, synced; then the cursor; then, in the
-/// process that captures, the log is told what every provider has. So a kill at any moment costs no event: what was
-/// settled since the cursor's last move comes again, with the same id, and the counts in the cursor are of what lies
-/// below it.
+/// The order of writes to the disk: first rejected events go to the dead-letter log, which is synced. Then the cursor
+/// moves. Then, in the process that captures, the log is told which events every provider has received. So a kill at
+/// any moment loses no event. Events that were settled since the last move of the cursor are delivered again, with the
+/// same ids. The counts in the cursor cover exactly the events below the cursor.
 ///
-/// The loop runs on one thread, which the compiler holds it to: the loop is not `Sendable`. Of its provider it makes
-/// one call at a time, and waits for none of them longer than it is told to: see `DeliveryLoop+Calls`.
+/// The loop runs on one thread; the compiler enforces this, because the loop is not `Sendable`. The loop makes one call
+/// of its provider at a time, and waits for a call no longer than allowed: see `DeliveryLoop+Calls`.
 final class DeliveryLoop {
   let orders: WorkerOrders
   let shared: WorkerShared
 
-  // What is read and what becomes of it.
+  // What is read, and its outcomes.
   var span: SettledSpan
   var queue: DeliveryQueue
   var plan: FlushPlan
   var preparation: Preparation
   var reader: WorkerReader
-  /// Of dead letters: puts them together.
+  /// Joins the parts of dead letters.
   var letters = LetterParts()
-  /// When to look for new events again, and how long after that.
+  /// The time of the next check for new events, and the pause after that check.
   var nextRead = Duration.zero
   var pause: Duration
-  /// The last look was at the log's end, and not at an error.
+  /// Whether the last check reached the end of the log, without an error.
   var isAtEnd = false
 
-  // What the provider did.
+  // The state of the provider.
   var isSetUp = false
   var wasTried = false
-  /// It stopped delivery, and has not taken anything since.
+  /// Set while the provider has stopped delivery: until it accepts an event again.
   var stop: StopState?
-  /// How many events a call may have that is to end in time.
+  /// The number of events in a call that is expected to return in time.
   var callSize = CallSize()
   var refusals: RefusalStreak
   var backoff: BackoffState
   var breaker: BreakerState
-  /// No call before this time.
+  /// No call is made before this time.
   var quietUntil = Duration.zero
-  /// The call that is waited for.
+  /// The call that the loop waits for.
   var call: WorkerCall? { didSet { shared.wait(for: call) } }
-  /// Why the last call was cancelled before its own time was over; nil if it was not.
+  /// The reason why the last call was cancelled before its time limit; `nil` if it was not.
   var cutShort: WorkerEnding?
   /// A call that was given up and has not returned.
   var overdue: ProviderCall?
-  /// What makes events go out besides the events.
+  /// The signals that make events go out.
   var signals: SignalWatch
 
-  // What is kept.
+  // What is kept on disk.
   var keeper: CursorKeeper
   var deadLetters: DeadLetterLog
-  /// Rejected, and not among the dead letters yet.
+  /// Rejected events that are not in the dead-letter log yet.
   var unburied: [Settlement.Rejection] = []
   var unburiedBytes = 0
   var nextBurial = Duration.zero
   var nextRelease = Duration.zero
-  /// Another provider has less of the log, and what this one has can be removed when the other gets on.
+  /// Whether another provider's cursor is behind this provider's cursor. What this provider has received can be removed
+  /// when the other provider makes progress.
   var isHeldUpByOthers = false
   let attempts: AttemptLog
   var ending: WorkerEnding?
   var endingSince = Duration.zero
-  /// What is wrong at present, by kind.
+  /// The current problems, by kind.
   var troubles: [String: String] = [:]
 
-  /// Takes the provider's lock, and finds where to begin; delivers nothing before ``run()``.
+  /// Takes the provider's lock, and finds the place to start. Nothing is delivered before ``run()``.
   init(_ orders: WorkerOrders, _ shared: WorkerShared) throws(WeirError) {
     self.orders = orders
     self.shared = shared
@@ -98,7 +99,7 @@ final class DeliveryLoop {
     }
   }
 
-  /// The event as the provider gets it; nil if it does not.
+  /// Returns the event as the provider gets it, or `nil` if the provider does not get the event.
   func prepare(_ event: StoredEvent) -> PreparedEvent? {
     preparation.prepare(event)
   }
@@ -106,14 +107,14 @@ final class DeliveryLoop {
   var clock: DeliveryClock { orders.clock }
   var configuration: Dispatcher.Configuration { orders.configuration }
 
-  /// Delivers until it is told to end.
+  /// Delivers until the end is ordered.
   func run() {
     while !isOver { step() }
     if ending != .abandonment { end() }
     finish()
   }
 
-  /// Gives the provider's lock back, and says so.
+  /// Releases the provider's lock, and publishes the end.
   func finish() {
     keeper.letGo()
     shared.publish { state in
@@ -124,7 +125,7 @@ final class DeliveryLoop {
     }
   }
 
-  /// One look at everything there is to do, and the first of it, or a wait for more.
+  /// Checks everything once, and does the first thing that is due. If nothing is due, waits.
   private func step() {
     takeOrders()
     watchForSignals()
@@ -146,7 +147,7 @@ final class DeliveryLoop {
     }
     if let stop, now < stop.nextTry { return wait(until: stop.nextTry) }
     guard now >= quietUntil else { return wait(until: quietUntil) }
-    // What it rejects would only be held as well.
+    // Further rejected events would have to be held as well.
     guard !isBurialHeldUp else { return wait(until: nextBurial) }
     guard isSetUp else { return setUp() }
     let most = min(orders.options.flush.maximumEvents, callSize.most ?? .max)
@@ -168,17 +169,17 @@ final class DeliveryLoop {
     case .association(let change):
       tell(change)
     case .nothing(let until):
-      // A time that has passed meanwhile ends the wait at once: to leave it out would be to wait for ever.
+      // A time that has already passed ends the wait immediately. Without it, the wait would never end.
       let turn = due == 0 ? plan.nextLook(after: now) : nil
       let time = least(until, turn)
       if isReading { waitForNews(until: time) } else { wait(until: least(time, signals.nextLook)) }
     }
   }
 
-  /// The first of these times; nil if there is none.
+  /// The earliest of these times, or `nil` if there are none.
   func least(_ times: Duration?...) -> Duration? { times.compactMap { $0 }.min() }
 
-  /// Waits until somebody wants something, the time has come, or the cursor is to be moved.
+  /// Waits until there are orders or news, until `time`, or until the cursor must be moved.
   func wait(until time: Duration?) {
     var times: [Duration] = []
     if let time { times.append(time) }
@@ -188,7 +189,7 @@ final class DeliveryLoop {
     rest(until: times.min())
   }
 
-  /// Waits until somebody wants something, or the time has come.
+  /// Waits until there are orders or news, or until `end`.
   func rest(until end: Duration?) {
     let news = signals.sleeps()
     signal(news)
@@ -215,12 +216,12 @@ final class DeliveryLoop {
     } else if taken.ending == .abandonment {
       ending = .abandonment
     } else if case .shutdown(_, let sooner) = taken.ending, case .shutdown(_, let late) = ending, sooner < late {
-      // Whoever waits for the end has no more time for it.
+      // The caller that waits for the end has less time now.
       ending = taken.ending
     }
   }
 
-  /// Has the plan know, and looks at once for what is in the log by now.
+  /// Passes signals to the plan, and reads the log immediately.
   func signal(_ signals: FlushPolicy.Triggers) {
     guard !signals.isEmpty else { return }
     plan.signal(signals)
@@ -235,7 +236,7 @@ final class DeliveryLoop {
     signal(.demand)
   }
 
-  /// Whether there is nothing more to do before the end.
+  /// Whether nothing remains to be done before the end.
   var isOver: Bool {
     switch ending {
     case nil: return false
@@ -243,7 +244,7 @@ final class DeliveryLoop {
     case .shutdown(let target, let deadline):
       let now = clock.now
       if now >= deadline || stop != nil || !orders.options.flush.triggers.contains(.shutdown) { return true }
-      // What comes after the deadline anyway is not waited for.
+      // The next try is after the deadline, so there is nothing to wait for.
       if quietUntil > deadline { return true }
       if case .open(let until) = breaker.phase, until > deadline { return true }
       return span.position >= target || span.open == 0 && max(reader.seenEnd, span.end) >= target
@@ -252,7 +253,7 @@ final class DeliveryLoop {
 
   // MARK: The end
 
-  /// Ends the provider, and what is kept of it.
+  /// Shuts the provider down, and writes its state.
   private func end() {
     var isReturned = true
     let deadline = clock.now + configuration.closingTime

@@ -1,84 +1,91 @@
-// DeliveryOptions: how one provider is delivered to.
+// DeliveryOptions: the options of the delivery to one provider.
 
 public import Weir
 public import WeirContracts
 
-/// How one provider is delivered to.
+/// The options of the delivery to one provider.
 public struct DeliveryOptions: Sendable {
-  /// How long delivery waits after a failed try, and when it leaves the provider alone.
+  /// The waits after failed tries, and the circuit breaker.
   ///
-  /// The wait before the *n*-th retry is drawn evenly from 0 to `least · 2ⁿ⁻¹`, but at most ``most``: full jitter,
-  /// after *Exponential Backoff and Jitter* (Amazon Web Services, 2015). The wait is never shorter than the provider
-  /// asked for with ``Verdict/retry(after:)``.
+  /// The wait before the *n*-th retry is drawn uniformly from 0 to `least · 2ⁿ⁻¹`, and is at most ``most``. This is
+  /// full jitter, as described in *Exponential Backoff and Jitter* (Amazon Web Services, 2015). The time that a
+  /// provider asks for with ``Verdict/retry(after:)`` is the minimum wait.
   ///
-  /// After ``failures`` failed tries in a row, delivery leaves the provider alone for ``openFor``, and then tries a
-  /// small batch: a circuit breaker with the states closed, open and half-open, after Nygard, *Release It!*.
+  /// A provider that failed ``failures`` times in a row is not called for a while. After that, the provider is tried
+  /// with a small batch. This is a circuit breaker with the states closed, open and half-open, as described in Nygard,
+  /// *Release It!*.
   public struct Backoff: Hashable, Sendable {
-    /// The longest first wait. 500 ms.
+    /// The upper bound of the first wait. Default 500 ms.
     public var least = Duration.milliseconds(500)
 
-    /// The longest wait of all, also where the provider asks for more or has stopped delivery. 5 minutes.
+    /// The upper bound of all waits, of the time that a provider may ask for, and of the pauses between tries of a
+    /// provider that stopped delivery. Default 5 minutes.
     public var most = Duration.seconds(300)
 
-    /// The number of failed tries in a row that opens the circuit breaker. 5; at least 1.
+    /// The number of failed tries in a row that opens the circuit breaker. Default 5; at least 1.
     public var failures = 5
 
-    /// How long the circuit breaker stays open the first time. Each further time doubles, up to ``most``. 10 s.
+    /// The time for which the breaker is open the first time. The time doubles with each further opening, up to
+    /// ``most``. Default 10 s.
     public var openFor = Duration.seconds(10)
 
-    /// The most events in the try that follows. If the provider accepts them, delivery goes on. 10; at least 1.
+    /// The maximum number of events of the try after that. If they are accepted, normal delivery continues. Default 10;
+    /// at least 1.
     public var probeEvents = 10
 
-    /// The defaults.
+    /// Creates a back-off with the default values.
     public init() {}
   }
 
-  /// Where a provider that has no cursor yet begins.
+  /// The place where a provider without a cursor starts.
   public enum Start: Hashable, Sendable {
-    /// With the oldest event that the log has.
+    /// The oldest event in the log.
     case beginning
-    /// With what is captured from now on.
+    /// The first event captured from now on.
     case end
-    /// With the first event that was captured at this time or later.
+    /// The first event that was captured at this time or later.
     case time(Timestamp)
   }
 
-  /// Where the provider begins if it has no cursor yet. ``Start/beginning``.
+  /// The place where the provider starts if it has no cursor. Default ``Start/beginning``.
   public var start = Start.beginning
 
-  /// The contract that each event is checked against before the provider gets the event. A missing mandatory field gets
-  /// its default, and violations are flagged. No event is kept back. `nil`, the default: no contract.
+  /// The contract that events are checked against before the provider gets them. Missing mandatory fields get their
+  /// defaults, and violations are flagged. No event is withheld. Default `nil`: no contract.
   public var contract: CompiledContract?
 
-  /// The time within which an event of the same name, fields and source is flagged
-  /// ``PreparedEvent/Flag/duplicate(of:)``. 1 s; zero flags events of the same nanosecond, and `nil` flags none.
+  /// The maximum time between an event and its duplicates. An event with the name, fields and source of an earlier
+  /// event is flagged ``PreparedEvent/Flag/duplicate(of:)`` if it was captured within this time before or after that
+  /// event. Default 1 s. Zero flags only events of the same nanosecond; `nil` flags none.
   ///
-  /// The window begins with the first event, not with the latest duplicate. So an event that comes again and again,
-  /// such as a heartbeat, has one original in each window.
+  /// The time counts from the first of the events, not from its latest duplicate. So of an event that recurs regularly,
+  /// such as a heartbeat, one event in each window is not flagged.
   ///
-  /// The source is the user that the event was captured for. An event without a user has the opening and the lane of
-  /// its capture as its source; a lane belongs to one thread as long as the thread keeps the lane. The window compares
-  /// the times of the captures, so neither the time of delivery nor the order in which lanes were drained matters.
+  /// The source is the user that the event was captured for. Without a user, the source is the opening and the lane of
+  /// the capture; a thread is the source for as long as it keeps its lane. The time is the time of capture. So the
+  /// result does not depend on when the events are prepared, nor on the order in which the lanes were drained.
   public var duplicateWindow: Duration? = .seconds(1)
 
-  /// The most events that are remembered to find duplicates: the latest ones, at some 100 bytes each. 65,536; at least
-  /// 1. ``PreparedEvent/Counts/forgotten`` tells whether the number was too small.
+  /// The maximum number of different events that are remembered to find duplicates. The latest events are remembered;
+  /// each takes about 100 bytes. Default 65,536; at least 1. ``PreparedEvent/Counts/forgotten`` shows whether the
+  /// number is too small.
   public var duplicateMemory = 65_536
 
-  /// Whether `FieldValue.redacted` replaces the values that the event's declaration, the contract or the context marks
-  /// as sensitive, in fields, context and violations. `true`; with `false` the provider gets them as they are.
+  /// Whether `FieldValue.redacted` replaces sensitive values in fields, context and violations. The event's
+  /// declaration, the contract and the context mark values as sensitive. Default `true`. If `false`, the provider gets
+  /// the true values.
   public var redactsSensitive = true
 
-  /// When events go out, and how many at once.
+  /// Determines when events go out, and how many at once.
   public var flush = FlushPolicy()
 
-  /// How long delivery waits after a failure, and when it leaves the provider alone.
+  /// The waits after failures, and the circuit breaker.
   public var backoff = Backoff()
 
-  /// How long one call of the provider may take before the call is cancelled. 30 s. After a call of several events that
-  /// took longer, calls get fewer events, down to one; later their number grows back slowly.
+  /// The time after which a call of the provider is cancelled. Default 30 s. If a call with several events takes
+  /// longer, the next calls are smaller, down to one event. The calls grow back slowly.
   public var attemptTimeout = Duration.seconds(30)
 
-  /// The defaults.
+  /// Creates options with the default values.
   public init() {}
 }

@@ -1,51 +1,52 @@
-// DeliveryQueue: what is held for one provider, and what of it goes into the next call. A pure value.
+// DeliveryQueue: the events held for one provider, and the choice of the events for the next call. A pure value.
 
 import Weir
 
-/// The events between the log and the provider: new ones, batches that are to be given again as they are, and events
-/// that are to be given again by themselves.
+/// The events between the log and the provider: new events, batches that are delivered again unchanged, and events that
+/// are retried individually.
 struct DeliveryQueue: Sendable {
-  /// What waits for its first call, in order of offset.
+  /// An item that waits for its first call, in order of offset.
   enum Item: Sendable {
     case event(HeldEvent)
     case association(HeldAssociation)
   }
 
-  /// What may be done now.
+  /// The next thing to do.
   enum Next: Sendable {
-    /// A call with these events; so many of them are new ones.
+    /// Make a call with these events; `new` of them are new events.
     case batch([HeldEvent], new: Int)
-    /// Everything before it is settled.
+    /// Tell the provider of this change: everything before the change is settled.
     case association(HeldAssociation)
-    /// Nothing before this time; nil: before something new comes.
+    /// Do nothing before this time; `nil` means before new events come.
     case nothing(until: Duration?)
   }
 
   private let policy: FlushPolicy
   private var new: [Item] = []
   private var gone = 0
-  /// Before anything else, the first one first.
+  /// Delivered before anything else, in this order.
   private(set) var batches: [[HeldEvent]] = []
   /// In order of offset.
   private(set) var retries: [HeldEvent] = []
   private var retryBytes = 0
-  /// The last call was of such events: new ones are next, if there are any, so that neither waits for ever.
+  /// Whether the last call was for retried events. Then new events are next, if there are any, so that neither kind
+  /// waits for ever.
   private var wereRetries = false
-  /// Who the user is, to be told before anything else, once.
+  /// The current user, told once before anything else.
   private var repeated: HeldAssociation?
 
   init(_ policy: FlushPolicy) {
     self.policy = policy
   }
 
-  /// How many wait for their first call.
+  /// The number of items that wait for their first call.
   var newCount: Int { new.count - gone }
 
-  /// Nothing is held.
+  /// Whether nothing is held.
   var isEmpty: Bool { newCount == 0 && batches.isEmpty && retries.isEmpty }
 
-  /// So many events are to be given again that no new ones are given for now, nor read: those of a call, or the bytes
-  /// of one. A single event never holds up the others, however large it is.
+  /// Whether so many events are retried that no new events are read or delivered for now: as many events as a call
+  /// takes, or as many bytes. A single event never delays the others, however large it is.
   var isHeldUp: Bool {
     retries.count >= policy.maximumEvents || retries.count > 1 && retryBytes >= policy.maximumBytes
   }
@@ -54,7 +55,7 @@ struct DeliveryQueue: Sendable {
     new.append(item)
   }
 
-  /// Takes what is to be given now. Of the new ones `due` may go, of all at most `most` in one call.
+  /// Takes the next thing to do. At most `due` new events may go, and at most `most` events in one call.
   mutating func next(due: Int, most: Int, at now: Duration) -> Next {
     if due > 0 || !batches.isEmpty, let repeated {
       self.repeated = nil
@@ -83,14 +84,14 @@ struct DeliveryQueue: Sendable {
     return .batch(batch, new: batch.count)
   }
 
-  /// Whether new events may go now. A change of the user may not before all that lies before it is settled.
+  /// Whether new events may go now. A change of the user must wait until everything before the change is settled.
   private func mayGiveNew(_ due: Int) -> Bool {
     guard due > 0, newCount > 0, !isHeldUp else { return false }
     if case .event = new[gone] { return true }
     return false
   }
 
-  /// A change of the user could not be told, and comes first again.
+  /// Puts back a change of the user that could not be told, at the front.
   mutating func putBack(_ change: HeldAssociation) {
     if change.isRepeated {
       repeated = change
@@ -102,12 +103,12 @@ struct DeliveryQueue: Sendable {
     }
   }
 
-  /// These batches are given before anything else.
+  /// Puts these batches before anything else.
   mutating func putFirst(_ again: [[HeldEvent]]) {
     batches.insert(contentsOf: again.filter { !$0.isEmpty }, at: 0)
   }
 
-  /// These events are given again by themselves, each at its time.
+  /// Adds events that are retried individually, each at its time.
   mutating func retry(_ events: [HeldEvent]) {
     guard !events.isEmpty else { return }
     retries += events
@@ -118,7 +119,7 @@ struct DeliveryQueue: Sendable {
   private mutating func takeBatch(_ most: Int) -> [HeldEvent] {
     let first = batches.removeFirst()
     guard first.count > most else { return first }
-    // A probe: the rest stays in its place.
+    // A probe takes only the beginning; the rest keeps its place.
     batches.insert(Array(first[most...]), at: 0)
     return Array(first[..<most])
   }

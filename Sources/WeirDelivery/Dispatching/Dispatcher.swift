@@ -1,9 +1,9 @@
-// Dispatcher: delivers a log's events to providers, and knows what became of each.
+// Dispatcher: delivers a log's events to providers, and accounts for each event.
 
 import Logging
 public import Weir
 
-/// Delivers the events of a log to providers: each at least once, to each provider at its own pace.
+/// Delivers the events of a log to providers. Each provider gets each event at least once, at the provider's own pace.
 ///
 /// ```swift
 /// let tracker = try Tracker(directory: "/var/lib/shop/events")
@@ -12,27 +12,28 @@ public import Weir
 ///   try await warehouse.insert(events)
 ///   return events.map { _ in .accepted }
 /// })
-/// try await dispatcher.run()  // until the task is cancelled
+/// …
+/// let report = try await dispatcher.run(budget: .seconds(10))
 /// ```
 ///
-/// **At least once.** Every event whose `Tracker.track(_:)` answered `Receipt.accepted(_:)` is given to each
-/// provider until that has accepted or rejected it. How far a provider has come is kept in a durable cursor, moved
-/// after the fact: after a kill what was settled last comes again, with the same id. ``ledger`` accounts for every
-/// event.
+/// **At least once.** If `Tracker.track(_:)` returned `Receipt.accepted(_:)` for an event, the dispatcher delivers the
+/// event to each provider until the provider accepts or rejects the event. Each provider has a durable cursor, which
+/// moves after the events are settled. After a kill, the most recently settled events are delivered again, with the
+/// same ids. ``ledger`` accounts for every event.
 ///
-/// **Apart from capture.** While the dispatcher runs, each provider has a thread, which reads the log's files and
-/// writes the provider's cursor, record of attempts and dead letters. The provider's own code runs in tasks. Captures
-/// wait for none of this, and a provider that is slow or dead holds up no other.
+/// **Isolation.** Each provider has a thread, which reads the log's files and writes the provider's log of attempts and
+/// dead letters. Captures never wait for delivery, and a provider that is slow or dead never delays another provider.
 ///
-/// **Removal.** With a tracker whose `Tracker.Configuration.removeDelivered` is set, segments that every provider has
-/// are removed; a provider is known from its cursor's first day until it is removed with ``remove(_:)``, also while
-/// nothing delivers to it. Rejected events are kept in the dead-letter log, `dead-letters/NAME`, and never removed.
+/// **Removal.** If the tracker's `Tracker.Configuration.removeDelivered` is set, the log removes the segments that
+/// every provider has received. A provider counts from the creation of its cursor until ``remove(_:)``, even while
+/// nothing delivers to the provider. Rejected events are kept in the dead-letter log `dead-letters/NAME`, and are never
+/// removed.
 ///
-/// **Threads.** Every call may be made from any thread or task. A child of a fork has no dispatcher: there every call
-/// throws `closed`, or does nothing.
+/// **Threads.** Any thread or task may call any member. A forked child has no dispatcher: there, every call throws
+/// `closed` or does nothing.
 ///
-/// **The end.** Cancel the task of ``run(budget:)``: delivery then ends in order. A dispatcher that is released and
-/// never ran says in the program's log that nothing was delivered.
+/// **End.** ``run(budget:)`` ends the delivery in order once its task is cancelled. A dispatcher that is released
+/// without that stops delivering; the settled events stay settled.
 public final class Dispatcher: Sendable {
   /// The log's directory, as an absolute path.
   package let directory: String
@@ -40,15 +41,15 @@ public final class Dispatcher: Sendable {
   let configuration: Configuration
   let clock: DeliveryClock
   let log: DeliveredLog
-  /// The tracker whose log this is; nil beside another process, or once it is gone.
+  /// The tracker of this log; `nil` beside another process, or after the tracker was released.
   private let trackerReference: WeakTracker
   private let state = Lock(State())
-  /// Rung when ``run(budget:)`` is to end.
+  /// Rung when ``run(budget:)`` must end.
   let ended = Alarm()
 
   private struct State {
     var workers: [String: ProviderWorker] = [:]
-    /// Names that are being added or removed.
+    /// The names of the providers that are being added or removed.
     var busy: Set<String> = []
     var isRunning = false
     var isShutDown = false
@@ -56,20 +57,22 @@ public final class Dispatcher: Sendable {
 
   /// Creates a dispatcher for a tracker's log, in the process that captures.
   ///
-  /// The dispatcher does not retain the tracker. After the tracker is closed or released, delivery continues from the
-  /// files. `Tracker.ledger` and `Tracker.flush(timeout:)` ask this dispatcher. Throws `invalid` if the tracker has
-  /// another dispatcher that has not ended, and `closed` in a child of a fork.
+  /// The dispatcher does not retain the tracker. If the tracker is closed or released first, delivery continues from
+  /// the files. `Tracker.ledger` and `Tracker.flush(timeout:)` use this dispatcher.
+  ///
+  /// Throws `invalid` if the tracker already has a dispatcher that is not shut down. Throws `closed` in a forked child.
   public convenience init(_ tracker: Tracker, configuration: Configuration = Configuration()) throws(WeirError) {
     self.init(DeliveredLog(tracker), tracker, configuration)
     try log.attach(self, to: tracker)
     log.listen(to: tracker)
   }
 
-  /// Creates a dispatcher for the log in `directory`, beside the process that writes the log or after its end.
+  /// Creates a dispatcher for the log in `directory`, beside the process that writes the log, or after that process
+  /// ended.
   ///
-  /// The dispatcher moves cursors, writes dead letters, and locks each provider's cursor. It removes no segment: only
-  /// the writer does. If the writer is dead, the events in its lanes are delivered, too. Throws `missing`, `directory`
-  /// and `access`.
+  /// Moves cursors, writes dead letters, and takes the lock of each provider's cursor. Removes nothing: only the writer
+  /// removes segments. If the writer is dead, the events in its lanes are delivered too. Throws `missing`, `directory`,
+  /// `access`.
   public convenience init(
     directory: String, configuration: Configuration = Configuration()
   ) throws(WeirError) {
@@ -92,27 +95,30 @@ public final class Dispatcher: Sendable {
     for worker in state.withLock({ $0.workers.values }) {
       worker.shared.order { if $0.ending == nil { $0.ending = .removal } }
     }
-    // From now on the tracker has nobody to tell that it frees the log.
+    // From now on, the tracker can't tell this dispatcher that the log is freed.
     log.forgetLog()
   }
 
   // MARK: Running
 
-  /// Delivers until the task is cancelled; then ends in order, and answers what the end delivered.
+  /// Delivers until the task is cancelled. Then ends in order, and returns what was delivered during the end.
   ///
-  /// The end: the tracker takes no more events, its lanes are drained and its log is sealed (`Tracker.close()`); then
-  /// what is in the log is delivered until that is done or `budget` is spent; cursors are made durable, and each
-  /// provider is shut down. 10 s of the 30 s that most systems wait between SIGTERM and SIGKILL are the default. So
-  /// cancel what captures events first.
+  /// The end has these steps:
+  /// - The tracker stops accepting events, drains its lanes and seals its log (`Tracker.close()`).
+  /// - The events in the log are delivered, until all are settled or `budget` is spent.
+  /// - Cursors are made durable, and each provider is shut down.
   ///
-  /// What is not delivered by then stays in the log for the next opening, and so does what the disk had no room for:
-  /// the report counts both as pending. A provider that is stopped, or that is not to be tried again before the budget
-  /// is spent, is not waited for; a call in progress is cancelled at the budget's end. For providers that do not return
-  /// the end takes ``Configuration/closingTime`` more, and no longer.
+  /// The default budget is 10 s of the 30 s that most systems wait between SIGTERM and SIGKILL. Cancel the tasks that
+  /// capture events before this task.
   ///
-  /// Starts a thread a provider, also for those that are added later, and no task. Throws `invalid` if the dispatcher
-  /// runs already, `closed` if it has ended or in a child of a fork, `memory` if the system has no more threads. What
-  /// goes wrong with a provider is in the report and the log.
+  /// Events that are not delivered stay in the log for the next opening, and so do events that the disk had no room
+  /// for. The report counts both as pending. The end does not wait for a provider that is stopped, nor for a provider
+  /// whose next try is after the budget. A call in progress is cancelled when the budget is spent. Providers that don't
+  /// return prolong the end by at most ``Configuration/closingTime``.
+  ///
+  /// Starts one thread for each provider, including providers added later, and starts no task. Throws `invalid` if the
+  /// dispatcher already runs, `closed` if the dispatcher has ended or in a forked child, `memory` if the system has no
+  /// more threads. Errors of a provider are in the report and in the log output.
   @discardableResult
   public func run(budget: Duration = .seconds(10)) async throws(WeirError) -> DeliveryReport {
     try start()
@@ -123,7 +129,7 @@ public final class Dispatcher: Sendable {
     }
     let report = await shutdown(budget: budget)
     for entry in report.entries {
-      // What is pending is safe, but somebody waits for it.
+      // Pending events are safe, but somebody waits for them.
       configuration.logger?.log(
         level: entry.pending > 0 ? .warning : .info,
         """
@@ -134,7 +140,7 @@ public final class Dispatcher: Sendable {
     return report
   }
 
-  /// Delivers from now on, until `shutdown(budget:)`. Throws as ``run(budget:)`` does.
+  /// Starts delivering, until ``shutdown(budget:)``. Throws like ``run(budget:)``.
   package func start() throws(WeirError) {
     guard log.isOfThisProcess else { throw forked }
     enum Outcome {
@@ -149,7 +155,7 @@ public final class Dispatcher: Sendable {
     }
     switch outcome {
     case .running:
-      throw WeirError(.invalid, "the dispatcher of \(directory) runs already; run it once", path: directory)
+      throw WeirError(.invalid, "the dispatcher of \(directory) already runs; call run() only once", path: directory)
     case .closed: throw closed
     case .started(let workers):
       do throws(WeirError) {
@@ -164,23 +170,28 @@ public final class Dispatcher: Sendable {
 
   // MARK: Providers
 
-  /// Delivers to a provider while the dispatcher runs: from its cursor on, or, if it has none, from
-  /// ``DeliveryOptions/start``.
+  /// Adds a provider. Delivery starts at the provider's cursor or, if there is no cursor, at ``DeliveryOptions/start``.
   ///
-  /// Waits for the disk: when the method returns, the cursor is on the disk. Throws `invalid` (a name with other
-  /// characters than letters, digits, `-` and `_`, or with more than 64; a name that is in use; options that make no
-  /// sense), `locked` (another process, or another dispatcher, delivers in this name), `closed` (after the end of
-  /// ``run(budget:)``), `version`, and `noSpace`, `access`, `io` if the cursor can't be written.
+  /// Waits for the disk: the cursor is on disk when this returns.
+  ///
+  /// Throws:
+  /// - `invalid`: the name is not 1 to 64 letters, digits, `-` and `_`, the name is already in use, or the options are
+  ///   out of range.
+  /// - `locked`: another process, or another dispatcher, delivers under this name.
+  /// - `closed`: the dispatcher has ended.
+  /// - `version`, and `noSpace`, `access`, `io` if the cursor can't be written.
   public func add(_ provider: any Provider, options: DeliveryOptions = DeliveryOptions()) throws(WeirError) {
     try add(contentsOf: [provider], options: options)
   }
 
-  /// Delivers to several providers, each as ``add(_:options:)`` has it: all of them, or none if it throws.
+  /// Adds several providers, each like ``add(_:options:)``. Adds either all of them or, if it throws, none.
   ///
-  /// No provider begins before all have their cursors. So with `Tracker.Configuration.removeDelivered` no segment is
-  /// removed that one of them is still to be given. If providers are added one after the other, a later provider begins
-  /// with what the log still has. If the method throws, cursors that were made by then stay, and pin the log until
-  /// their provider is added again or removed with ``remove(_:)``.
+  /// Delivery starts once all the providers have cursors. So with `Tracker.Configuration.removeDelivered`, no event is
+  /// removed that one of the providers has received and another has not. If providers are added one after the other, a
+  /// later provider starts with the events that are in the log when it is added.
+  ///
+  /// If this throws, a cursor that was already created stays, and pins the log until the provider is added again, or
+  /// removed with ``remove(_:)``.
   public func add(
     contentsOf providers: [any Provider], options: DeliveryOptions = DeliveryOptions()
   ) throws(WeirError) {
@@ -194,10 +205,10 @@ public final class Dispatcher: Sendable {
             + "- and _")
       }
       try options.validate(for: name)
-      try claim(name, "is there already; remove it first, or give the other another name") { !$0.contains(name) }
+      try claim(name, "is already added; remove it first, or use another name") { !$0.contains(name) }
       claimed.append(name)
     }
-    // What was captured before the call is before the end that a provider may begin with.
+    // Events captured before the call must be before the end at which a provider may start.
     if options.start == .end { _ = try? trackerReference.value?.drain(timeout: .seconds(30)) }
     var workers: [ProviderWorker] = []
     for (provider, name) in zip(providers, claimed) {
@@ -221,13 +232,15 @@ public final class Dispatcher: Sendable {
     }
   }
 
-  /// Ends the delivery to a provider, and removes its cursor: the provider no longer pins segments, and begins anew if
-  /// it is added again. Also removes the cursor of a provider that nothing delivers to.
+  /// Ends the delivery to a provider and deletes its cursor. The provider no longer pins segments. If the provider is
+  /// added again, it starts again. Also removes a provider that has only a cursor.
   ///
-  /// Waits at most ``Configuration/closingTime`` for a call in progress, then cancels the call, and waits as long again
-  /// for the call's return and ``Provider/shutdown()`` together. The dead letters stay. Throws `missing` (no such
-  /// provider), `locked` (another process delivers in this name), `invalid` (the provider is being added or removed),
-  /// `closed`, and the system's errors, after which the call may be repeated.
+  /// Waits at most ``Configuration/closingTime`` for the call in progress. Then cancels the call, and waits at most as
+  /// long again for the cancelled call and ``Provider/shutdown()`` together. The dead letters stay.
+  ///
+  /// Throws `missing` (no such provider), `locked` (another process delivers under this name), `invalid` (the provider
+  /// is being added or removed), `closed`, and the errors of the system. After an error of the system, it may be called
+  /// again.
   public func remove(_ name: String) async throws(WeirError) {
     guard Cursor.isProviderName(name) else { throw unknown(name) }
     try claim(name, "is being added or removed") { _ in true }
@@ -238,28 +251,29 @@ public final class Dispatcher: Sendable {
     } else if try Cursor.read(name, of: directory, calls: configuration.calls) == .nothing {
       throw unknown(name)
     }
-    // Nobody may begin in this name between the two.
+    // Prevents other processes from delivering under this name until the cursor is removed.
     let lock = try CursorLock(name, of: directory, calls: configuration.calls)
     try Cursor.remove(name, of: directory, calls: configuration.calls)
     withExtendedLifetime(lock) {}
     try log.release(calls: configuration.calls)
   }
 
-  /// Tries a provider that stopped with ``DeliveryStopped`` again at once; without this call, after a pause. Does
-  /// nothing to other providers.
+  /// Resumes the delivery to a provider that stopped with ``DeliveryStopped``. Call this after the cause is fixed;
+  /// otherwise the provider is tried again after a pause. Does nothing for other providers.
   public func resume(_ name: String) {
     guard log.isOfThisProcess else { return }
     worker(named: name)?.shared.order { $0.isToResume = true }
   }
 
-  /// The counts of the events that were prepared for this provider since it was added; `nil` if the dispatcher has no
-  /// such provider. An event that comes again after a kill is prepared, and counted, again.
+  /// Returns the counts of events prepared for a provider since the provider was added, or `nil` if this dispatcher
+  /// does not deliver to a provider of this name. An event that is delivered again after a kill is prepared and counted
+  /// again.
   public func preparationCounts(of name: String) -> PreparedEvent.Counts? {
     guard log.isOfThisProcess else { return nil }
     return worker(named: name)?.shared.read { $0.report.preparation }
   }
 
-  /// The names of the dispatcher's providers, in order.
+  /// The sorted names of the providers that this dispatcher delivers to.
   public var providers: [String] {
     guard log.isOfThisProcess else { return [] }
     return state.withLock { $0.workers.keys.sorted() }
@@ -269,7 +283,7 @@ public final class Dispatcher: Sendable {
 // MARK: Parts
 
 extension Dispatcher {
-  /// The tracker, while it is there.
+  /// The tracker, or `nil` after the tracker was released.
   var tracker: Tracker? { trackerReference.value }
 
   var workers: [ProviderWorker] {
@@ -281,7 +295,7 @@ extension Dispatcher {
 
   var isShutDown: Bool { state.withLock { $0.isShutDown } }
 
-  /// No provider is added from now on. False if that was so before.
+  /// Prevents further additions of providers. Returns `false` if that was already so.
   func close() -> Bool {
     state.withLock { state in
       defer { state.isShutDown = true }
@@ -289,7 +303,7 @@ extension Dispatcher {
     }
   }
 
-  /// Where a provider was added, and nothing has delivered to it, somebody forgot to.
+  /// Logs a warning if providers were added but the dispatcher was never run.
   func warnIfNeverRun() {
     let names = state.withLock { $0.isRunning || $0.isShutDown ? [] : $0.workers.keys.sorted() }
     guard !names.isEmpty else { return }
@@ -297,7 +311,7 @@ extension Dispatcher {
       "nothing was delivered from \(directory) to \(names.joined(separator: ", ")); call run() on the dispatcher")
   }
 
-  /// Orders workers to end, and waits for it.
+  /// Orders workers to end, and waits until they have ended.
   func finish(_ workers: [ProviderWorker], _ ending: WorkerEnding) async {
     for worker in workers { worker.end(ending) }
     for worker in workers {
@@ -305,7 +319,7 @@ extension Dispatcher {
     }
   }
 
-  /// Takes a name for a change, if the workers are as `condition` wants.
+  /// Reserves a name for a change, if `condition` holds for the names of the workers.
   private func claim(
     _ name: String, _ problem: String, _ condition: (Dictionary<String, ProviderWorker>.Keys) -> Bool
   ) throws(WeirError) {
@@ -325,11 +339,13 @@ extension Dispatcher {
   }
 
   private var closed: WeirError {
-    WeirError(.closed, "the dispatcher of \(directory) is shut down; make another", path: directory)
+    WeirError(.closed, "the dispatcher of \(directory) is shut down; create another dispatcher", path: directory)
   }
 
   private var forked: WeirError {
-    WeirError(.closed, "a forked process has no dispatcher; make one of its own there", path: directory)
+    WeirError(
+      .closed, "a forked process can't use its parent's dispatcher; create another in the forked process",
+      path: directory)
   }
 
   private func unknown(_ name: String) -> WeirError {

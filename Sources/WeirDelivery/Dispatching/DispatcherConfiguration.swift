@@ -1,55 +1,57 @@
-// DispatcherConfiguration: how a dispatcher works, whatever its providers.
+// DispatcherConfiguration: the options of a dispatcher that apply to all its providers.
 
 public import Logging
 import Weir
 
 extension Dispatcher {
-  /// How a dispatcher works. ``DeliveryOptions`` has what concerns one provider.
+  /// The options of a dispatcher. The options of one provider are in ``DeliveryOptions``.
   public struct Configuration: Sendable {
-    /// The clock of all waits and time limits. `ContinuousClock`; a virtual clock in tests.
+    /// The clock for all waits and time limits. Default `ContinuousClock`. Tests can set a virtual clock.
     public var clock: any Clock<Duration> = ContinuousClock()
 
-    /// A number drawn evenly from 0 up to 1, without it: what makes the waits after failures random.
+    /// Returns a random number, uniformly distributed in 0..<1. Makes the waits after failures random.
     package var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
 
-    /// The longest time between a verdict and the cursor's move on the disk. 100 ms. Each move is a sync. Events that
-    /// were settled since the last move come again if the process is killed.
+    /// The minimum interval between moves of a cursor on disk. Each move is a sync. If the process is killed, the
+    /// events settled since the last move are delivered again. Default 100 ms.
     public var cursorInterval = Duration.milliseconds(100)
 
-    /// The first pause between two looks for new events; it doubles while there are none, up to ``longestPause``. 1 ms,
-    /// which is also the least: anything shorter counts as that.
+    /// The first pause between two checks for new events. The pause doubles while there are no new events, up to
+    /// ``longestPause``. Default 1 ms. Smaller values count as 1 ms.
     package var shortestPause = Duration.milliseconds(1)
 
-    /// The longest pause between two looks for new events. 1 s; at least 1 ms, anything shorter counts as that.
+    /// The longest pause between two checks for new events. Default 1 s. Smaller values than 1 ms count as 1 ms.
     ///
-    /// Only a log that nothing came into for two seconds is looked at so seldom, and only beside another's process: a
-    /// look is five system calls. In the process that captures, the drainer ends a pause of more than 50 ms at once,
-    /// and a provider that holds no event does nothing until then.
+    /// The pause gets this long only beside another process, and only after the log got no events for two seconds. A
+    /// check costs five system calls. In the process that captures, the drainer ends any pause of more than 50 ms
+    /// immediately, and a provider that holds no events does nothing until then.
     public var longestPause = Duration.seconds(1)
 
-    /// How long the end of a provider may take: the return of a cancelled call and ``Provider/shutdown()`` together. 5
-    /// s. A removal waits as long for a call in progress before that.
+    /// The time for which the end of a provider waits for the return of a cancelled call and for
+    /// ``Provider/shutdown()`` together. When a provider is removed, the call in progress has the same time again
+    /// before it is cancelled. Default 5 s.
     public var closingTime = Duration.seconds(5)
 
-    /// The most bytes on the disk for one provider's records of attempts; the oldest records make room. 16 MiB.
+    /// The maximum size of one provider's log of attempts, in bytes. The oldest records are removed. Default 16 MiB.
     public var attemptLogBytes = 16 << 20
 
-    /// The logger for errors, each kind of which is logged once until it is over; `nil` logs nothing.
+    /// The logger for problems. Each kind of problem is logged once until it is over. `nil` logs nothing.
     public var logger: Logger? = Logger(label: "weir.delivery")
 
-    /// Tests only: the clocks that tell whether the process stood still. Nil: the machine's, if ``clock`` is.
+    /// Tests only: the clocks that show whether the process was suspended. `nil` means the machine's clocks, if
+    /// ``clock`` is one of the machine's clocks.
     var resumeClocks: (@Sendable () -> ResumeWatch.Clocks)?
 
-    /// Tests only: told of each worker that is made, a redrive's too.
+    /// Tests only: called with each new worker, including the worker of a redrive.
     var madeWorker: (@Sendable (ProviderWorker) -> Void)?
 
-    /// The calls to the system for what delivery itself writes, so that tests can make them fail.
+    /// The system calls for the files that delivery writes. Tests can make them fail.
     var calls = SystemCalls()
 
-    /// The defaults.
+    /// Creates a configuration with the default values.
     public init() {}
 
-    /// Pauses as they are made: without any, looking would be all that a worker does.
+    /// The pauses in use. Without a minimum pause, a worker would do nothing but check.
     var firstPause: Duration { max(shortestPause, .milliseconds(1)) }
     var lastPause: Duration { max(longestPause, firstPause) }
   }

@@ -1,22 +1,19 @@
-// Dispatcher, flushing and shutting down: what is asked of all providers at once.
+// Dispatcher, flush and shutdown: calls that concern all providers at once.
 
 import Logging
 import Weir
 
 extension Dispatcher {
-  /// Delivers all events that were captured before the call, whatever the flush policies wait for, and waits until the
-  /// events are settled, the timeout has passed, or the task is cancelled.
+  /// Delivers all events captured before the call now, regardless of the flush policies. Waits until the events are
+  /// settled, until the timeout, or until the task is cancelled.
   ///
-  /// A flush may begin before ``run(budget:)`` does. If nobody runs the dispatcher, the time passes, and the report
-  /// says so.
+  /// Returns, for each provider, the numbers of events acknowledged and rejected during the call, and the number of
+  /// events pending. Does not wait for a provider that is stopped, nor for a provider whose policy lacks
+  /// ``FlushPolicy/Triggers/demand``. Never throws: errors are in the report.
   ///
-  /// Returns what each provider acknowledged and rejected during the call, and what is pending. The flush does not wait
-  /// for a provider that is stopped, or whose policy lacks ``FlushPolicy/Triggers/demand``. Never throws: errors are in
-  /// the report.
-  ///
-  /// If the disk is full, the flush keeps trying to move events from the lanes into the log. Events that are in the
-  /// lanes at the end count as pending, and the report says why. Beside another process, the flush does not wait for
-  /// events in the lanes of that process; they come into the log some milliseconds later.
+  /// If the log can't take the events in the lanes because the disk is full, the drain is retried until the timeout.
+  /// The events that are still in the lanes then are pending, and the report has the reason. Beside another process,
+  /// the flush does not wait for events in that process's lanes; the events reach the log some milliseconds later.
   @discardableResult
   public func flush(timeout: Duration) async -> DeliveryReport {
     guard log.isOfThisProcess else { return DeliveryReport([]) }
@@ -36,10 +33,10 @@ extension Dispatcher {
     return report(workers, since: before, end)
   }
 
-  /// Between two tries to drain lanes that the log has no room for.
+  /// The pause between two attempts to drain lanes for which the log has no room.
   private static var drainPause: Duration { .milliseconds(250) }
 
-  /// Ends the delivery in order, as ``run(budget:)`` does once its task is cancelled. A second call does nothing.
+  /// Ends the delivery in order, like ``run(budget:)`` after its task is cancelled. A second call does nothing.
   @discardableResult
   package func shutdown(budget: Duration) async -> DeliveryReport {
     guard log.isOfThisProcess, close() else { return DeliveryReport([]) }
@@ -51,8 +48,8 @@ extension Dispatcher {
     if let tracker {
       trouble = await Self.onThreadOfItsOwn { () -> WeirError? in
         do throws(WeirError) { try tracker.close() } catch {
-          // What could not be drained is the next opening's to recover.
-          self.configuration.logger?.error("closing \(self.directory) failed: \(error.message)")
+          // The next opening recovers the events that could not be drained.
+          self.configuration.logger?.error("can't close the log \(self.directory): \(error.message)")
           return error
         }
         return nil
@@ -64,13 +61,13 @@ extension Dispatcher {
     return report(workers, since: before, end)
   }
 
-  /// Where what was captured before the call ends.
+  /// The end of the events captured before the call.
   private struct LogEnd: Sendable {
-    /// After the last event that is in the log.
+    /// The offset after the last event in the log.
     var offset: Offset
-    /// Why there may be more events, in the lanes; nil if there are none.
+    /// The reason why there may be more events in the lanes; `nil` if there are none.
     var error: WeirError?
-    /// They may come into the log yet.
+    /// Whether the events in the lanes may still reach the log.
     var mayDrainLater = false
   }
 
@@ -85,13 +82,13 @@ extension Dispatcher {
         trouble = error
       }
       do throws(WeirError) {
-        // From its end on: what a dead writer has in its lanes counts as having an offset.
+        // Counts from the end of the log: the events in a dead writer's lanes count as events with offsets.
         let known = log.nextOffset
         let tally = try LogDirectory(directory).tally(from: known ?? .max)
         let end = known ?? tally.nextOffset
         guard let trouble else { return LogEnd(offset: end) }
         guard trouble.code == .closed else { return LogEnd(offset: end, error: trouble, mayDrainLater: true) }
-        // A closed log has drained all that it could.
+        // A closed log has drained all events that it could.
         guard tally.inLanes > 0 else { return LogEnd(offset: end) }
         let error = WeirError(
           .closed,
@@ -104,7 +101,7 @@ extension Dispatcher {
     }
   }
 
-  /// Does what waits for the disk off the threads that tasks share.
+  /// Runs work that waits for the disk on a separate thread, because tasks share their threads.
   private static func onThreadOfItsOwn<Answer: Sendable>(_ body: @escaping @Sendable () -> Answer) async -> Answer {
     await withCheckedContinuation { continuation in
       do throws(WeirError) {
@@ -121,7 +118,7 @@ extension Dispatcher {
         let (now, state, isStarted) = worker.shared.read {
           ($0.report, $0.stateAtEnd ?? $0.report.state, $0.isStarted)
         }
-        let error = isStarted ? now.error ?? end.error?.message : "the dispatcher does not run; call run() on it"
+        let error = isStarted ? now.error ?? end.error?.message : "the dispatcher is not running; call run()"
         return DeliveryReport.Entry(
           provider: worker.orders.name, acknowledged: now.acknowledged &- before.acknowledged,
           rejected: now.rejected &- before.rejected, pending: pending(now, end), state: state, error: error,
@@ -129,13 +126,13 @@ extension Dispatcher {
       })
   }
 
-  /// Events before the end that are not settled: those that were read, those that are in the log, and those that the
-  /// log could not take.
+  /// Returns the number of events before the end that are not settled: events that were read, events in the log, and
+  /// events that the log could not take.
   private func pending(_ report: WorkerReport, _ end: LogEnd) -> UInt64 {
     let open = UInt64(report.open)
     let log = LogDirectory(directory)
     do throws(WeirError) {
-      // Some may have come into the log meanwhile, above its end: all that is there counts.
+      // Further events may have reached the log meanwhile, above its end. All of them count.
       guard end.error == nil else { return open &+ (try log.tally(from: report.end).pending) }
       guard !report.hasSettled(below: end.offset), report.end < end.offset else {
         return report.hasSettled(below: end.offset) ? 0 : open
@@ -144,7 +141,7 @@ extension Dispatcher {
       let after = try log.tally(from: end.offset).inSegments
       return open &+ (rest >= after ? rest - after : 0)
     } catch {
-      // Nobody can count them, which is not to say that there are none.
+      // The events can't be counted, but there may be some.
       return max(open &+ (end.offset > report.end ? end.offset - report.end : 0), 1)
     }
   }
@@ -166,7 +163,7 @@ extension ProviderWorker {
 }
 
 extension WorkerReport {
-  /// Whether nothing below `target` is left to settle.
+  /// Whether all events below `target` are settled.
   func hasSettled(below target: Offset) -> Bool {
     position >= target || open == 0 && max(seenEnd, end) >= target
   }

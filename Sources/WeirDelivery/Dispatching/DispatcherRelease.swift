@@ -1,14 +1,14 @@
-// Dispatcher, releasing: what another process delivered, the writer may remove.
+// Dispatcher, release: allows the writer to remove events that other processes delivered.
 
 public import Weir
 
 extension Dispatcher {
-  /// Says to the log which events every provider has, those that other processes deliver to among them, so that
-  /// `Tracker.Configuration.removeDelivered` may remove their segments.
+  /// Tells the log which events every provider has received, including providers of other processes.
+  /// `Tracker.Configuration.removeDelivered` may then remove the segments of these events.
   ///
-  /// A dispatcher does this by itself whenever a provider of its own gets on. To be called now and then where there is
-  /// none, because `weir deliver` or another process does all of the delivery. Without a tracker it does nothing: only
-  /// the writer removes. Costs a listing of `cursors`, and a read of each. Throws what the system may say.
+  /// A dispatcher does this itself whenever one of its own providers makes progress. If `weir deliver` or another
+  /// process does all the delivery, call this from time to time. Without a tracker, this does nothing: only the writer
+  /// removes segments. Lists `cursors`, and reads each cursor. Throws the errors of the system.
   public func release() throws(WeirError) {
     guard log.isOfThisProcess else { return }
     try log.release(calls: configuration.calls)

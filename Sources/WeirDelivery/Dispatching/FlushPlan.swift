@@ -1,67 +1,68 @@
-// FlushPlan: says when the events that wait for one provider are to go out, and why. A pure value: it is told what
-// happens and at which time, and has no clock, no lock and no events of its own.
+// FlushPlan: determines when the events waiting for one provider go out, and why. A pure value without clock, locks and
+// events: the owner reports what happens, and when.
 
 import Weir
 
-/// When waiting events are due, by a ``FlushPolicy``.
+/// Determines when waiting events are due, by a ``FlushPolicy``.
 ///
-/// The worker of a provider tells it of each event that it read (``arrived(bytes:opening:at:)``), of the log's end
-/// (``reachedEnd()``), of signals (``signal(_:)``) and of events that went out (``left(events:)``), and asks
-/// ``due(at:)``. If nothing is due it sleeps until ``nextLook(after:)``, or until there is news.
+/// A provider's worker reports each event that it read (``arrived(bytes:opening:at:)``), the log's end
+/// (``reachedEnd()``), signals (``signal(_:)``), and events that went out (``left(events:)``). The worker calls
+/// ``due(at:)`` to learn whether events are due. If no events are due, the worker sleeps until ``nextLook(after:)``, or
+/// until there is news.
 ///
-/// What is kept true:
-/// - A flush covers everything that waited when it became due, in the log too and not only what was read of it: once
-///   it began, ``due(at:)`` goes on to answer its triggers until the log's end was reached and what was read before
-///   that has left. A flush that nothing waited for is over at the log's end. What comes while its last events go out
-///   waits for a reason of its own.
+/// Invariants:
+/// - A flush covers all events that waited when the flush became due, including events in the log that were not read
+///   yet. Once a flush has started, ``due(at:)`` returns the flush's triggers until the log's end was reached and the
+///   events read before that have left. A flush without waiting events ends at the log's end. Events that come while
+///   the last events of a flush go out need a reason of their own.
 /// - Nothing is due while nothing is held.
-/// - What is held is bounded by ``FlushPolicy/maximumEvents`` and ``FlushPolicy/maximumBytes``, whichever fills first.
-///   If the policy has ``FlushPolicy/Triggers/count`` or ``FlushPolicy/Triggers/bytes``, what fills a call goes out: so
-///   limits above those of a call mean those of a call, and neither trigger waits for ever because the other limit was
-///   reached.
+/// - The held events are limited by ``FlushPolicy/maximumEvents`` and ``FlushPolicy/maximumBytes``, whichever is
+///   reached first. If the policy has ``FlushPolicy/Triggers/count`` or ``FlushPolicy/Triggers/bytes``, a full call
+///   goes out. So limits above the limits of a call have the same effect as the limits of a call, and neither trigger
+///   waits for ever because the other limit was reached.
 /// - A signal whose trigger the policy does not have changes nothing.
 ///
-/// Times are those since any moment that stays the same for one plan.
+/// Times count from any moment that is fixed for one plan.
 struct FlushPlan: Sendable {
-  /// Events of one size that came at one time are one entry, so that a batch is a few.
+  /// Events of the same size that came at the same time form one entry, so that a batch has few entries.
   private struct Arrival: Sendable {
     var events: Int
     let bytes: Int
     let time: Duration
-    /// They are among the first of their opening.
+    /// Whether the events are among the first events of their opening.
     let isFirst: Bool
   }
 
   private let policy: FlushPolicy
 
-  /// Events that were read and did not go out yet.
+  /// The number of events that were read and have not gone out yet.
   private(set) var events = 0
-  /// Their bytes.
+  /// The size of these events, in bytes.
   private(set) var bytes = 0
 
   private var arrivals: [Arrival] = []
-  /// How many of ``arrivals`` went out already; cleared up now and then.
+  /// The number of entries of ``arrivals`` that have gone out; removed from time to time.
   private var gone = 0
   private var lastArrival = Duration.zero
   private var firstsHeld = 0
   private var opening: UInt64?
   private var eventsOfOpening = 0
 
-  /// Why a flush is going on; empty if none is.
+  /// The reasons of the current flush; empty if there is none.
   private var going: FlushPolicy.Triggers = []
-  /// Once the flush that goes on reached the log's end: how many of the events that are held it covers.
+  /// The number of held events that the current flush covers; known once the flush has reached the log's end.
   private var covered: Int?
-  /// Nothing was read since the log's end was reached.
+  /// Whether nothing was read since the log's end was reached.
   private var isAtEnd = false
 
-  /// A plan by a policy that ``FlushPolicy/validate(_:)`` has found to make sense.
+  /// Creates a plan for a policy that ``FlushPolicy/validate(_:)`` accepted.
   init(_ policy: FlushPolicy) {
     self.policy = policy
   }
 
   // MARK: News
 
-  /// An event was read and is held.
+  /// Notes that an event was read and is held.
   mutating func arrived(bytes: Int, opening: UInt64, at now: Duration) {
     if opening != self.opening {
       self.opening = opening
@@ -83,8 +84,8 @@ struct FlushPlan: Sendable {
     }
   }
 
-  /// There is nothing more to read: the flush that goes on, if one does, covers what is held now and no more. To be
-  /// told at each look at the log that found its end, also where it was known without reading.
+  /// Notes that there is nothing more to read: the current flush covers only the events that are held now. Must be
+  /// called for each check of the log that found its end, even if the end was known without reading.
   mutating func reachedEnd() {
     isAtEnd = true
     guard !going.isEmpty, covered == nil else { return }
@@ -92,7 +93,7 @@ struct FlushPlan: Sendable {
     endFlushIfDone()
   }
 
-  /// The oldest of the events that are held left: they went out, or need not.
+  /// Notes that the oldest held events left: they went out, or did not have to go out.
   mutating func left(events count: Int) {
     precondition(count <= events)
     var count = count
@@ -113,21 +114,21 @@ struct FlushPlan: Sendable {
     endFlushIfDone()
   }
 
-  /// Something happened that is no event: one or more of ``FlushPolicy/Triggers/signals``. What is in the log at this
-  /// moment is to go out, if the policy wants that.
+  /// Notes one or more of ``FlushPolicy/Triggers/signals``. If the policy has the trigger, all events that are in the
+  /// log at this moment go out.
   mutating func signal(_ triggers: FlushPolicy.Triggers) {
     let wanted = triggers.intersection(policy.triggers).intersection(.signals)
     guard !wanted.isEmpty else { return }
     going.formUnion(wanted)
-    // Something may have come since the last look at the log.
+    // Events may have come since the last check of the log.
     covered = nil
   }
 
   // MARK: Questions
 
-  /// Why events are to go out now; nil if none are. All reasons that hold, not the first alone.
+  /// Returns all reasons why events must go out now, or `nil` if there are none.
   ///
-  /// What it answers is what a flush now goes on for, until everything that waits has left.
+  /// A returned reason starts a flush, which lasts until all waiting events have left.
   mutating func due(at now: Duration) -> FlushPolicy.Triggers? {
     guard events > 0 else { return nil }
     let new = reached(at: now)
@@ -139,7 +140,8 @@ struct FlushPlan: Sendable {
     return why.isEmpty ? nil : why
   }
 
-  /// When to ask again if there is no news before: now if events are due, nil if only news can make them so.
+  /// Returns the time to ask again if there is no news before: `now` if events are due, `nil` if only news can make
+  /// events due.
   func nextLook(after now: Duration) -> Duration? {
     guard events > 0 else { return nil }
     if !going.isEmpty || !reached(at: now).isEmpty { return now }
@@ -149,10 +151,10 @@ struct FlushPlan: Sendable {
     return times.min()
   }
 
-  /// No more is to be read before some of what is held has left. A single event may have more bytes than a call.
+  /// Whether no more events may be read before some held events have left. A single event may be larger than a call.
   var isFull: Bool { events >= policy.maximumEvents || bytes >= policy.maximumBytes }
 
-  /// How many of the oldest events go into one call; at least one if any are held.
+  /// The number of oldest events that go into one call; at least one if any are held.
   var nextCall: Int {
     var count = 0
     var size = 0
@@ -168,7 +170,7 @@ struct FlushPlan: Sendable {
 
   // MARK: Parts
 
-  /// The triggers that hold by what is held and by the time.
+  /// The triggers that hold for the held events at this time.
   private func reached(at now: Duration) -> FlushPolicy.Triggers {
     var reached: FlushPolicy.Triggers = []
     if events >= policy.queueLimit || isFull { reached.insert(.count) }
@@ -187,6 +189,6 @@ struct FlushPlan: Sendable {
 }
 
 extension FlushPolicy.Triggers {
-  /// Those that are told by a signal, not found in what waits.
+  /// The triggers that are reported by a signal, and not derived from the waiting events.
   static let signals: FlushPolicy.Triggers = [.start, .resume, .reachable, .overflow, .shutdown, .demand]
 }

@@ -1,8 +1,8 @@
-// FlushPolicy: when events that wait for delivery are given to a provider.
+// FlushPolicy: determines when waiting events are delivered to a provider.
 
 import Weir
 
-/// When events that wait for delivery are given to a provider, and how many at once.
+/// Determines when waiting events are delivered to a provider, and how many at once.
 ///
 /// ```swift
 /// var policy = FlushPolicy([.count, .interval, .shutdown])
@@ -10,7 +10,7 @@ import Weir
 /// policy.interval = .seconds(10)
 /// ```
 public struct FlushPolicy: Hashable, Sendable {
-  /// What makes a provider's waiting events go out. Each trigger of the set suffices.
+  /// The conditions that make waiting events go out. A single condition is enough.
   public struct Triggers: OptionSet, Hashable, Sendable {
     public let rawValue: UInt32
 
@@ -18,66 +18,65 @@ public struct FlushPolicy: Hashable, Sendable {
       self.rawValue = rawValue
     }
 
-    /// ``FlushPolicy/queueLimit`` events wait.
+    /// ``FlushPolicy/queueLimit`` events are waiting.
     public static let count = Triggers(rawValue: 1 << 0)
-    /// ``FlushPolicy/deliverySize`` bytes wait.
+    /// ``FlushPolicy/deliverySize`` bytes are waiting.
     public static let bytes = Triggers(rawValue: 1 << 1)
-    /// The oldest event that waits has waited ``FlushPolicy/interval``.
+    /// The oldest waiting event has waited for ``FlushPolicy/interval``.
     public static let interval = Triggers(rawValue: 1 << 2)
-    /// Delivery begins: events that are in the log by then go out at once.
+    /// Delivery starts: the events in the log after the recovery go out immediately.
     public static let start = Triggers(rawValue: 1 << 3)
-    /// Each of the first ``FlushPolicy/firstEvents`` events of an opening goes out at once.
+    /// Each of the first ``FlushPolicy/firstEvents`` events of an opening goes out immediately.
     public static let firstEvents = Triggers(rawValue: 1 << 4)
-    /// The process goes on after SIGCONT, a thaw or the machine's suspension.
+    /// The process resumes after SIGCONT, after a thaw, or after the machine was suspended.
     public static let resume = Triggers(rawValue: 1 << 5)
-    /// Nothing new came for ``FlushPolicy/idleAfter``.
+    /// No new event came for ``FlushPolicy/idleAfter``.
     public static let idle = Triggers(rawValue: 1 << 6)
-    /// The provider can be reached again: its half-open probe was accepted.
+    /// The provider is reachable again: it accepted its half-open probe.
     public static let reachable = Triggers(rawValue: 1 << 7)
-    /// ``FlushPolicy/overflowThreshold`` of the log's byte limit is used, or a capture was refused because a lane or
-    /// the disk was full.
+    /// The log uses ``FlushPolicy/overflowThreshold`` of its byte limit, or a capture was refused for lack of space.
     public static let overflow = Triggers(rawValue: 1 << 8)
     /// ``Dispatcher/run(budget:)`` ends.
     public static let shutdown = Triggers(rawValue: 1 << 9)
-    /// The program calls ``Dispatcher/flush(timeout:)``.
+    /// ``Dispatcher/flush(timeout:)`` was called.
     public static let demand = Triggers(rawValue: 1 << 10)
 
-    /// All but ``idle`` and ``firstEvents``.
+    /// All triggers except ``idle`` and ``firstEvents``.
     public static let standard: Triggers = [
       .count, .bytes, .interval, .start, .resume, .reachable, .overflow, .shutdown, .demand,
     ]
   }
 
-  /// What makes events go out. ``FlushPolicy/Triggers/standard``.
+  /// The triggers that make events go out. Default ``FlushPolicy/Triggers/standard``.
   public var triggers: Triggers
 
-  /// The number of waiting events that are delivered at once: ``FlushPolicy/Triggers/count``. 500; at least 1.
+  /// The number of waiting events that starts a delivery: ``FlushPolicy/Triggers/count``. Default 500; at least 1.
   public var queueLimit = 500
 
-  /// The number of waiting bytes of encoded events that are delivered at once: ``FlushPolicy/Triggers/bytes``. 256 KiB;
-  /// at least 1.
+  /// The number of waiting bytes of encoded events that starts a delivery: ``FlushPolicy/Triggers/bytes``. Default 256
+  /// KiB; at least 1.
   public var deliverySize = 256 << 10
 
-  /// The longest time that an event waits: ``FlushPolicy/Triggers/interval``. 1 s.
+  /// The longest time that an event waits: ``FlushPolicy/Triggers/interval``. Default 1 s.
   public var interval = Duration.seconds(1)
 
-  /// How many events of an opening go out at once: ``FlushPolicy/Triggers/firstEvents``. 10.
+  /// The number of events of an opening that go out immediately: ``FlushPolicy/Triggers/firstEvents``. Default 10.
   public var firstEvents = 10
 
-  /// The time without a new event after which waiting events go out: ``FlushPolicy/Triggers/idle``. 200 ms.
+  /// The time without new events: ``FlushPolicy/Triggers/idle``. Default 200 ms.
   public var idleAfter = Duration.milliseconds(200)
 
-  /// The used part of the log's byte limit that makes events go out: ``FlushPolicy/Triggers/overflow``. 0.8; above 0,
-  /// at most 1.
+  /// The fraction of the log's byte limit: ``FlushPolicy/Triggers/overflow``. Default 0.8; above 0, at most 1.
   public var overflowThreshold = 0.8
 
-  /// The most events in one call of ``Provider/deliver(_:)``. 1,000; at least 1.
+  /// The maximum number of events in one call of ``Provider/deliver(_:)``. Default 1,000; at least 1.
   public var maximumEvents = 1_000
 
-  /// The most bytes of encoded events in one call, unless a single event has more. 1 MiB; at least 1.
+  /// The maximum number of bytes of encoded events in one call. A single larger event goes out alone. Default 1 MiB; at
+  /// least 1.
   public var maximumBytes = 1 << 20
 
-  /// Creates a policy with these triggers and the default counts and times.
+  /// Creates a policy with these triggers and the default limits and times.
   public init(_ triggers: Triggers = .standard) {
     self.triggers = triggers
   }

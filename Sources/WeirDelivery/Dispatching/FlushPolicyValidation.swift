@@ -1,17 +1,17 @@
-// Options of delivery that make no sense are refused when a provider is added, each with its name, its value and what
-// it must be.
+// Validation of delivery options when a provider is added. Errors name the option, its value and its valid range.
 
 import Weir
 
 extension FlushPolicy {
-  /// Throws `invalid` if the policy makes no sense; `place` is what it belongs to, as the message says it.
+  /// Throws `invalid` if a value of the policy is out of range. `place` is the owner of the policy, as the error text
+  /// names it.
   func validate(_ place: String) throws(WeirError) {
     try check(queueLimit >= 1, "\(place).queueLimit", queueLimit, "at least 1")
     try check(deliverySize >= 1, "\(place).deliverySize", deliverySize, "at least 1")
     try check(interval >= .zero, "\(place).interval", interval, "0 or more")
     try check(firstEvents >= 0, "\(place).firstEvents", firstEvents, "0 or more")
     try check(idleAfter >= .zero, "\(place).idleAfter", idleAfter, "0 or more")
-    // Written so that what is not a number is refused too.
+    // This form also refuses NaN.
     let isPart = overflowThreshold > 0 && overflowThreshold <= 1
     try check(isPart, "\(place).overflowThreshold", overflowThreshold, "above 0 and at most 1")
     try check(maximumEvents >= 1, "\(place).maximumEvents", maximumEvents, "at least 1")
@@ -22,14 +22,14 @@ extension FlushPolicy {
 }
 
 extension FlushPolicy.Triggers {
-  /// Every one there is.
+  /// All triggers.
   static let all: FlushPolicy.Triggers = [
     .count, .bytes, .interval, .start, .firstEvents, .resume, .idle, .reachable, .overflow, .shutdown, .demand,
   ]
 }
 
 extension DeliveryOptions {
-  /// Throws `invalid` if the options of the provider named so make no sense.
+  /// Throws `invalid` if an option of this provider is out of range.
   func validate(for provider: String) throws(WeirError) {
     let place = "the delivery options of \(provider): "
     try flush.validate(place + "flush")

@@ -2,19 +2,19 @@
 
 import Weir
 
-/// An event that was read and prepared, and is yet to be settled.
+/// An event that was read and prepared, and is not settled yet.
 struct HeldEvent: Sendable {
   /// The event as the provider gets it.
   var prepared: PreparedEvent
-  /// Its offset in the log that is delivered: of a dead letter, the letter's and not the event's own.
+  /// The offset in the delivered log. For a dead letter, this is the letter's offset, not the event's.
   var offset: Offset
-  /// Its bytes in the log, encoded.
+  /// The encoded size in the log, in bytes.
   var bytes: Int
-  /// How many calls it was in.
+  /// The number of calls that the event was in.
   var attempts = 0
-  /// It is not to be given again before this time.
+  /// The event is not retried before this time.
   var notBefore = Duration.zero
-  /// How long it waits when it is to be given again by itself.
+  /// The wait of an event that is retried individually.
   var backoff: BackoffState?
 }
 
@@ -22,8 +22,8 @@ struct HeldEvent: Sendable {
 struct HeldAssociation: Sendable {
   var offset: Offset
   var bytes: Int
-  /// Nil: there is no default user from here on. What is sensitive of it is replaced.
+  /// The user, with sensitive values replaced; `nil` if there is no default user from here on.
   var user: EventUser?
-  /// It was told before a restart, and is told again: it is no event that waits.
+  /// Whether the change is repeated after a restart. A repeated change is not a waiting event.
   var isRepeated = false
 }

@@ -1,20 +1,20 @@
-// MappedProvider: a provider with the mapper that is attached to it.
+// MappedProvider: a provider with an attached mapper.
 
 import Weir
 
 extension Provider {
-  /// Returns this provider with a mapper, which brings each event into the provider's form: see ``EventMapper``.
+  /// Returns this provider with a mapper: the provider gets the events that the mapper returns. See ``EventMapper``.
   ///
   /// ```swift
   /// try dispatcher.add(contentsOf: [
-  ///   JSONLinesProvider(directory: "spool").mapped(by: .only(Checkout.self)),
+  ///   JSONLinesProvider("spool").mapped(by: .only(Checkout.self)),
   ///   HTTPProvider(SegmentPreset(writeKey: key)).mapped(by: .snakeCase().then(.flattening())),
   /// ])
   /// ```
   ///
-  /// The provider keeps its name, and with the name its cursor. If several mappers are attached one after the other,
-  /// the mapper that was attached last is applied first. A mapper works on the provider that the dispatcher is given: a
-  /// provider of your own that calls another provider does not apply the other's mapper.
+  /// The provider keeps its name, and therefore its cursor. If several mappers are attached one after the other, the
+  /// mapper attached last runs first. If your own provider calls another provider, the other provider's mapper is not
+  /// used: attach the mapper to the outer provider.
   public func mapped(by mapper: EventMapper) -> some Provider {
     if let mapped = self as? MappedProvider {
       return MappedProvider(provider: mapped.provider, mapper: mapper.then(mapped.mapper))
@@ -22,11 +22,11 @@ extension Provider {
     return MappedProvider(provider: self, mapper: mapper)
   }
 
-  /// The mapper that is attached to the provider.
+  /// The mapper attached to the provider.
   var attachedMapper: EventMapper { (self as? MappedProvider)?.mapper ?? EventMapper() }
 }
 
-/// A provider and its mapper. The worker maps events before it counts and calls; this only passes calls on.
+/// A provider and its mapper. The worker maps events before counting and calling; this type only forwards calls.
 struct MappedProvider: Provider {
   let provider: any Provider
   let mapper: EventMapper

@@ -1,22 +1,23 @@
-// OverflowWatch: notices that the log of a tracker fills up, from numbers that a worker looks at between two sleeps.
+// OverflowWatch: detects that a tracker's log fills up, from counters that a worker reads between two sleeps.
 
 import Weir
 
-/// Whether the log of a tracker fills up: see ``FlushPolicy/Triggers/overflow``. A pure value.
+/// Whether a tracker's log fills up: see ``FlushPolicy/Triggers/overflow``. A pure value.
 struct OverflowWatch: Sendable {
   private let threshold: Double
   private let byteLimit: Int?
   private var refused: UInt64
 
-  /// `byteLimit` is that of the log, nil without one; `refused` are the captures that were refused so far for want of
-  /// room.
+  /// `byteLimit` is the log's byte limit, or `nil`. `refused` is the number of captures refused so far for lack of
+  /// space.
   init(threshold: Double, byteLimit: Int?, refused: UInt64) {
     self.threshold = threshold
     self.byteLimit = byteLimit
     self.refused = refused
   }
 
-  /// True if so much of the limit is used as the policy says, or captures were refused since the last look.
+  /// Returns `true` if the used part of the limit has reached the threshold, or if captures were refused since the last
+  /// look.
   mutating func look(usedBytes: UInt64, refused: UInt64) -> Bool {
     defer { self.refused = refused }
     if refused > self.refused { return true }
@@ -26,7 +27,7 @@ struct OverflowWatch: Sendable {
 }
 
 extension Counters {
-  /// Captures refused because there was no room for them: in their lane, or on the disk.
+  /// The number of captures refused for lack of space, in their lane or on disk.
   var refusedForRoom: UInt64 {
     [DropReason.full, .noLane, .storage].reduce(0) { sum, reason in
       let (next, isTooMuch) = sum.addingReportingOverflow(dropped[reason] ?? 0)

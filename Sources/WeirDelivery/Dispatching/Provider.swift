@@ -1,27 +1,27 @@
-// Provider: where events are delivered to.
+// Provider: a destination of events.
 
 public import Weir
 
-/// What a provider answers for one event.
+/// A provider's decision on one event.
 public enum Verdict: Hashable, Sendable {
-  /// The provider has the event for good. The log may remove the event.
+  /// The provider has stored the event permanently. The event may be removed from the log.
   case accepted
-  /// The provider will never take the event, for this reason. The event goes to the dead letters.
+  /// The provider will never accept the event, for this reason.
   case rejected(String)
-  /// The provider wants the event again, not before this time has passed; `nil` leaves the time to the back-off.
+  /// The event must be delivered again, no sooner than after this time. `nil` leaves the time to the back-off.
   case retry(after: Duration?)
 }
 
-/// Thrown by ``Provider/deliver(_:)``: the provider refused the batch as a whole, and took no event of it.
+/// Thrown by ``Provider/deliver(_:)`` if the provider refused the batch as a whole, and accepted no event of the batch.
 ///
-/// Delivery splits the batch in halves and gives each half again, until the event at fault stands alone. That event is
-/// rejected for this reason. A provider that never accepted an event, and has rejected a hundred in a row in this way
-/// for the same reason, stops delivery as ``DeliveryStopped`` does.
+/// The batch is split in halves, which are delivered again, until the faulty event is alone. That event is rejected for
+/// this reason. If a provider that never accepted an event rejects a hundred events in a row in this way, for the same
+/// reason, delivery stops as with ``DeliveryStopped``.
 public struct BatchRefused: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The provider's reason, without credentials.
+  /// The provider's message, without credentials.
   public var reason: String
 
-  /// Creates a refusal.
+  /// Creates a refusal for this reason.
   public init(_ reason: String) {
     self.reason = reason
   }
@@ -29,17 +29,18 @@ public struct BatchRefused: Error, Hashable, Sendable, CustomStringConvertible {
   public var description: String { reason }
 }
 
-/// Thrown by a provider: no event can be delivered before a person mends the cause, such as a wrong key or address.
+/// Thrown by a provider if nothing can be delivered before somebody fixes a problem, such as a wrong key or a wrong
+/// address.
 ///
-/// Delivery to this provider stops, logs the reason, and keeps the events. Delivery tries a few events after about
-/// ``DeliveryOptions/Backoff/openFor``, and then after pauses that double up to ``DeliveryOptions/Backoff/most``, until
-/// the provider accepts some. ``Dispatcher/resume(_:)`` and the next start try at once. Neither a flush nor the end of
-/// ``Dispatcher/run(budget:)`` waits for a stopped provider.
+/// The delivery to this provider stops, logs the reason, and keeps the events. The provider is tried again with a few
+/// events: first after about ``DeliveryOptions/Backoff/openFor``, then after pauses that double up to
+/// ``DeliveryOptions/Backoff/most``, until the provider accepts some events. The provider is tried immediately after
+/// ``Dispatcher/resume(_:)`` and at the next opening. A flush and a shutdown do not wait for the provider.
 public struct DeliveryStopped: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What is wrong and what to do, without credentials.
+  /// The problem and its remedy, without credentials.
   public var reason: String
 
-  /// Creates a stop.
+  /// Creates a stop for this reason.
   public init(_ reason: String) {
     self.reason = reason
   }
@@ -47,33 +48,36 @@ public struct DeliveryStopped: Error, Hashable, Sendable, CustomStringConvertibl
   public var description: String { reason }
 }
 
-/// Takes the events of a log: a file, a service, or code of your own. An ``EventMapper``, attached with
-/// ``mapped(by:)``, brings each event into the provider's form.
+/// A destination of events: a file, a service, or your own code.
 ///
-/// Delivery is at least once. An event comes again if the process died before the verdict on the event was on the disk,
-/// with the same ``PreparedEvent/stored`` id.
+/// To change events before the provider gets them, attach an ``EventMapper`` with ``mapped(by:)``.
+///
+/// Events are delivered at least once. If the process dies before an event's verdict is on disk, the event is delivered
+/// again, with the same id in ``PreparedEvent/stored``.
 public protocol Provider: Sendable {
-  /// The provider's name: letters, digits, `-` and `_`. The name is that of the cursor, so a new name begins anew.
+  /// The provider's name: letters, digits, `-` and `_`. The name identifies the cursor, so the name must never change.
   var name: String { get }
 
-  /// Called once before every other call, and again after it has thrown.
+  /// Called once before all other calls, and again after it threw.
   func setup() async throws
 
-  /// Called in order with the events: from here on, the process has this default user.
+  /// Tells the provider that this user is the process's default user from here on. Called in order with the events.
   func associate(_ user: EventUser) async throws
 
-  /// Called in order with the events: from here on, the process has no default user.
+  /// Tells the provider that the process has no default user from here on. Called in order with the events.
   func disassociate() async throws
 
-  /// Takes events in order of offset, and returns a verdict for each, in the same order.
+  /// Delivers events, in the order of their offsets. Returns a verdict for each event, in the same order.
   ///
-  /// An error counts as ``Verdict/retry(after:)`` for all events, except for ``BatchRefused`` and ``DeliveryStopped``.
-  /// The next call comes after this one has returned. A call that takes longer than ``DeliveryOptions/attemptTimeout``
-  /// is cancelled, and its events come again. Don't wait for the dispatcher here: ``Dispatcher/flush(timeout:)`` and
-  /// ``Dispatcher/remove(_:)`` would wait for this very call until it is cancelled.
+  /// Throwing an error has the same effect as returning ``Verdict/retry(after:)`` for all events, except for
+  /// ``BatchRefused`` and ``DeliveryStopped``. Never called again before it returns. If the call takes too long, its
+  /// task is cancelled, and the events are delivered again.
+  ///
+  /// Must not wait for the dispatcher that calls it. A ``Dispatcher/flush(timeout:)`` or ``Dispatcher/remove(_:)`` in
+  /// this call would wait for this same call, until the call is cancelled.
   func deliver(_ events: [PreparedEvent]) async throws -> [Verdict]
 
-  /// Called once, after every other call.
+  /// Called once, after all other calls.
   func shutdown() async
 }
 

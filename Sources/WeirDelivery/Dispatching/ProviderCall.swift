@@ -1,9 +1,9 @@
-// ProviderCall: one call of a provider, which may take longer than anybody waits for it.
+// ProviderCall: a call of a provider, which may take longer than the worker waits.
 
 import Weir
 
-/// A call that runs in a task of its own. It is no child of another task: a call may go on for a while after delivery
-/// was told to end, and nobody waits for a call that does not return.
+/// A call that runs in a separate task, which is not a child of another task. The call may continue after the end of
+/// delivery was ordered, and nobody waits for a call that does not return.
 final class ProviderCall: Sendable {
   private struct State {
     var answer: DeliveryAnswer?
@@ -12,13 +12,13 @@ final class ProviderCall: Sendable {
 
   private let state = Lock(State())
 
-  /// Begins the call. When it has returned, the alarm rings.
+  /// Starts the call. The alarm rings when the call has returned.
   init(_ alarm: Alarm, _ body: @escaping @Sendable () async -> DeliveryAnswer) {
     let task = Task { [self] in
       let answer = await body()
       state.withLock { state in
         state.answer = answer
-        // Neither keeps the other any longer.
+        // Ends the reference cycle between the task and this object.
         state.task = nil
       }
       alarm.ring()
@@ -28,10 +28,10 @@ final class ProviderCall: Sendable {
     }
   }
 
-  /// What it came to; nil while it has not returned.
+  /// The answer, or `nil` while the call has not returned.
   var answer: DeliveryAnswer? { state.withLock { $0.answer } }
 
-  /// Asks it to end.
+  /// Cancels the call.
   func cancel() {
     state.withLock { $0.task }?.cancel()
   }

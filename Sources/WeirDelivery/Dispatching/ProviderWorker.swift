@@ -1,8 +1,8 @@
-// ProviderWorker: the delivery to one provider, as the dispatcher holds it.
+// ProviderWorker: the dispatcher's handle for the delivery to one provider.
 
 import Weir
 
-/// What a worker is made of.
+/// The parameters of a worker.
 struct WorkerOrders: Sendable {
   var provider: any Provider
   var name: String
@@ -10,19 +10,20 @@ struct WorkerOrders: Sendable {
   var configuration: Dispatcher.Configuration
   var clock: DeliveryClock
   var log: DeliveredLog
-  /// The log is a provider's dead-letter log: the events in its letters are delivered, and what is rejected again stays
-  /// where it is.
+  /// Whether the log is a provider's dead-letter log. Then the events in the letters are delivered, and the letters of
+  /// events that are rejected again stay.
   var isRedrive = false
 }
 
-/// Delivers to one provider, on a thread of its own, from ``start()`` until it is told to end.
+/// Delivers to one provider, on a separate thread, from ``start()`` until the end is ordered.
 ///
-/// A provider's loop reads files and waits for the disk. On the threads that tasks share, a disk that hangs would hold
-/// up the program; on a thread of its own it holds up one provider. The provider's own code runs on the shared threads.
+/// A provider's loop reads files and waits for the disk. On the threads that tasks share, a hanging disk would block
+/// the program. On a separate thread, a hanging disk blocks one provider. The provider's own code runs on the shared
+/// threads.
 final class ProviderWorker: Sendable {
   let orders: WorkerOrders
   let shared: WorkerShared
-  /// The loop, until its thread has it.
+  /// The loop, until the worker's thread takes it.
   private let loop: Lock<DeliveryLoop?>
   /// Tests only: the loop of a worker that was abandoned. Its logs stay open, as a killed process leaves them.
   private let abandoned = Lock<Abandoned?>(nil)
@@ -30,7 +31,7 @@ final class ProviderWorker: Sendable {
   // Sendable, although the compiler can't see it: nobody uses the loop any more.
   private struct Abandoned: @unchecked Sendable { let loop: DeliveryLoop }
 
-  /// Takes the provider's lock, and finds where to begin.
+  /// Takes the provider's lock, and finds the place to start.
   init(_ orders: WorkerOrders) throws(WeirError) {
     self.orders = orders
     let shared = WorkerShared()
@@ -39,8 +40,8 @@ final class ProviderWorker: Sendable {
     orders.configuration.madeWorker?(self)
   }
 
-  /// Delivers from now on. Does nothing if it does already. Throws `memory` if the system has no more threads: then the
-  /// worker has ended.
+  /// Starts delivering. Does nothing if the worker already delivers. Throws `memory` if the system has no more threads;
+  /// then the worker has ended.
   func start() throws(WeirError) {
     guard let loop = takeLoop() else { return }
     shared.publish { $0.isStarted = true }
@@ -55,7 +56,7 @@ final class ProviderWorker: Sendable {
     }
   }
 
-  /// Orders the end, which comes at once if nothing was delivered yet.
+  /// Orders the end. A worker that has not started ends immediately.
   func end(_ ending: WorkerEnding) {
     shared.order { $0.ending = ending }
     takeLoop()?.finish()

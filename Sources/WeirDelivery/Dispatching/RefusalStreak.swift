@@ -1,32 +1,32 @@
-// RefusalStreak: whether refusals are the events' fault, or that of something on the way.
+// RefusalStreak: determines whether the events cause refusals, or something between the log and the provider.
 
 import Weir
 
-/// Counts events that a provider refused one by one, in a row and for the same reason, before it accepted any. A pure
-/// value.
+/// Counts the events that a provider refused one by one, in a row and for the same reason, before it accepted any
+/// event. A pure value.
 ///
-/// Where everything is refused the events are hardly at fault: a proxy wants something else, a path or a form is wrong.
-/// To go on would be two calls for each event of the log, and a dead letter for each.
+/// If all events are refused, the events are hardly the cause: a proxy requires something else, or a path or a format
+/// is wrong. Continuing would cost two calls and a dead letter for each event of the log.
 struct RefusalStreak: Sendable {
-  /// So many in a row are enough.
+  /// The number of refusals in a row that stops delivery.
   static let limit = 100
 
   private var hasAccepted: Bool
   private var reason: [Substring]?
   private(set) var count = 0
 
-  /// `hasAccepted`: the provider accepted an event at some time before.
+  /// `hasAccepted` is whether the provider has ever accepted an event.
   init(hasAccepted: Bool) {
     self.hasAccepted = hasAccepted
   }
 
-  /// An event was accepted.
+  /// Notes that an event was accepted.
   mutating func accepted() {
     hasAccepted = true
   }
 
-  /// An event that was alone in its call was refused. True if nothing was ever accepted, and so many were refused for
-  /// this reason that delivery is to stop.
+  /// Notes that an event that was alone in its call was refused. Returns `true` if delivery must stop: no event was
+  /// ever accepted, and ``limit`` events were refused for this reason.
   mutating func refused(_ text: String) -> Bool {
     guard !hasAccepted else { return false }
     let words = Self.words(text)
@@ -35,7 +35,7 @@ struct RefusalStreak: Sendable {
     return count >= Self.limit
   }
 
-  /// Without what differs from one answer to the next: numbers, times, ids of requests.
+  /// Returns the words of the text without the parts that differ between answers: numbers, times, ids of requests.
   private static func words(_ text: String) -> [Substring] {
     text.split { !$0.isLetter && !$0.isNumber && $0 != "-" }.filter { !$0.contains(where: \.isNumber) }
   }

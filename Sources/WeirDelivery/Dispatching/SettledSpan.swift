@@ -1,54 +1,54 @@
-// SettledSpan: which of the events that were read are settled, and so how far the cursor may move. A pure value.
+// SettledSpan: tracks which of the read events are settled, and therefore how far the cursor may move. A pure value.
 
 import Weir
 
-/// The stretch of the log between the cursor and what was read last.
+/// The part of the log between the cursor and the last offset that was read.
 ///
-/// Events are settled in any order, and the position is the first offset that is not. What is settled beyond it is kept
-/// as runs, so that one event which is to be given again and again costs no more memory for all that come after it.
+/// Events are settled in any order. The position is the first offset that is not settled. Settled offsets above the
+/// position are kept as runs, so an event that is retried for a long time costs no memory for the events after it.
 struct SettledSpan: Sendable {
-  /// An event by both its names.
+  /// An event's offset and id.
   struct Mark: Hashable, Sendable {
     var offset: Offset
     var id: EventID
   }
 
-  /// Offsets in a row that are all settled, or one that is open.
+  /// Consecutive offsets that are all settled, or one offset that is open.
   private struct Run: Sendable {
     let first: Offset
-    /// After the last offset.
+    /// The offset after the last offset.
     var end: Offset
-    /// Nil: it is open.
+    /// The outcomes; `nil` if the offset is open.
     var outcomes: Outcomes?
-    /// It is no event of its own, but a part of a later one.
+    /// Whether the offset is a part of a later event, and not an event itself.
     var isPart = false
-    /// The last event in it, if it has one.
+    /// The last event in the run, if there is one.
     var last: SettledSpan.Mark?
-    /// The last change of the default user in it.
+    /// The last change of the default user in the run.
     var association: Offset?
   }
 
   private var runs: [Run] = []
-  /// Those of ``runs`` that the position has passed already.
+  /// The number of ``runs`` that the position has passed.
   private var passed = 0
   private var openCount = 0
 
   /// The first offset that is not settled.
   private(set) var position: Offset
-  /// After the last offset that was read.
+  /// The offset after the last offset that was read.
   private(set) var end: Offset
   /// The last event below the position.
   private(set) var last: Mark?
   /// The last change of the default user below the position.
   private(set) var association: Offset?
-  /// What became of the events below the position.
+  /// The outcomes of the events below the position.
   private(set) var counts: DeliveryCounts
-  /// What became of those at or above it that are settled.
+  /// The outcomes of the settled events at or above the position.
   private(set) var ahead = Outcomes()
-  /// What became of the events that the position has passed since the span began.
+  /// The outcomes of the events that the position has passed since the span was created.
   private(set) var passedOutcomes = Outcomes()
 
-  /// A stretch that begins where a cursor stands.
+  /// Creates a span that starts at a cursor's position.
   init(_ cursor: CursorPosition) {
     position = cursor.offset
     end = cursor.offset
@@ -57,18 +57,18 @@ struct SettledSpan: Sendable {
     counts = cursor.counts ?? DeliveryCounts(from: cursor.offset)
   }
 
-  /// How many events were read and are not settled, parts not counted.
+  /// The number of events that were read and are not settled, without parts.
   var open: Int { openCount }
 
-  /// Accepted events below ``end``, as counted here: to be the same as by the log.
+  /// The number of accepted events below ``end`` as counted here. Must equal the log's number.
   var acceptedBelowEnd: UInt64 { counts.baseline &+ counts.settled &+ ahead.all &+ UInt64(openCount) }
 
-  /// Nothing was read yet, of a delivery that has settled nothing.
+  /// Whether nothing was read yet, and nothing was settled before.
   var isUntouched: Bool { position == counts.from && end == position && counts.settled == 0 }
 
   // MARK: Reading
 
-  /// Begins anew: at another offset, with nothing counted.
+  /// Starts again at another offset, with nothing counted.
   mutating func restart(at offset: Offset, baseline: UInt64) {
     precondition(isUntouched)
     position = offset
@@ -77,7 +77,7 @@ struct SettledSpan: Sendable {
     counts.baseline = baseline
   }
 
-  /// An event was read that waits for its verdict; if it is a part of one to come, it waits for that one's, and is not
+  /// Adds an event that waits for its verdict. A part of a later event waits for that event's verdict, and is not
   /// counted.
   mutating func opened(_ offset: Offset, id: EventID, isPart: Bool = false) {
     precondition(offset >= end)
@@ -86,7 +86,7 @@ struct SettledSpan: Sendable {
     end = offset + 1
   }
 
-  /// Everything up to `end` was passed over: offsets that no event has, notices, events that the provider does not get.
+  /// Passes over everything up to `end`: offsets without events, notices, and events that the provider does not get.
   mutating func passed(upTo end: Offset, _ outcomes: Outcomes, last: Mark? = nil) {
     guard end > self.end else { return }
     let run = Run(first: self.end, end: end, outcomes: outcomes, last: last)
@@ -102,7 +102,7 @@ struct SettledSpan: Sendable {
 
   // MARK: Settling
 
-  /// What became of an open event. One that is not open is none of this provider's business any more.
+  /// Settles an open event. Does nothing if the event is not open.
   mutating func settle(_ offset: Offset, _ outcomes: Outcomes, isAssociation: Bool = false) {
     guard let index = find(offset), runs[index].outcomes == nil else { return }
     runs[index].outcomes = outcomes
@@ -122,7 +122,7 @@ struct SettledSpan: Sendable {
     return low < runs.count && runs[low].first <= offset ? low : nil
   }
 
-  /// Moves the position over what is settled from there on.
+  /// Moves the position past the settled offsets that follow it.
   private mutating func advance() {
     while passed < runs.count, let outcomes = runs[passed].outcomes {
       let run = runs[passed]
@@ -143,7 +143,7 @@ struct SettledSpan: Sendable {
     }
   }
 
-  /// Joins neighbours that are settled, and forgets what was passed.
+  /// Joins adjacent settled runs, and drops the runs that the position has passed.
   private mutating func tidy() {
     var joined: [Run] = []
     for run in runs[passed...] {

@@ -1,52 +1,54 @@
-// Settlement: what the answer to one call makes of its events. A pure function.
+// Settlement: the consequences of one call for its events. A pure function.
 
 import Weir
 
-/// What a call of ``Provider/deliver(_:)`` came to.
+/// The outcome of a call of ``Provider/deliver(_:)``.
 enum DeliveryAnswer: Sendable {
   case verdicts([Verdict])
-  /// ``BatchRefused``.
+  /// The call threw ``BatchRefused``.
   case refused(reason: String)
-  /// ``DeliveryStopped``.
+  /// The call threw ``DeliveryStopped``.
   case stopped(reason: String)
-  /// Anything else that was thrown, or no answer in time: nobody knows what became of the events.
+  /// The call threw another error, or did not return in time. The fate of the events is unknown.
   case failed(reason: String)
-  /// It was cancelled before its time was over, which says nothing of the provider: nobody knows either.
+  /// The call was cancelled before its time limit, which shows nothing about the provider. The fate of the events is
+  /// unknown.
   case cutShort(reason: String)
 }
 
-/// What becomes of the events of one call.
+/// The consequences of one call for its events.
 struct Settlement: Sendable {
-  /// An event that the provider will never take.
+  /// An event that the provider will never accept.
   struct Rejection: Sendable {
     var event: HeldEvent
     var reason: String
   }
 
-  /// Whether the provider can be reached, by this answer.
+  /// Whether the answer shows that the provider is reachable.
   enum Health: Hashable, Sendable {
-    /// It took or decided about some, so it can be reached.
+    /// The provider is reachable: it accepted or decided some events.
     case answered
-    /// It took none: the next call comes after the back-off, and not before so long if it asked for that.
+    /// The provider accepted no events. The next call waits for the back-off, and at least for the time that the
+    /// provider asked for.
     case failed(reason: String, retryAfter: Duration?)
     case stopped(reason: String)
-    /// Nobody knows.
+    /// The answer shows nothing.
     case cutShort(reason: String)
   }
 
-  /// Those that the provider has for good.
+  /// The events that the provider has stored permanently.
   var accepted: [HeldEvent] = []
-  /// Those that go to the dead letters.
+  /// The events for the dead-letter log.
   var rejected: [Rejection] = []
-  /// Those that are to be given again by themselves, with what the provider asked for.
+  /// The events that are retried individually, with the time that the provider asked for.
   var retried: [(event: HeldEvent, after: Duration?)] = []
-  /// Batches that are to be given again as they are, before anything new: the whole, or its halves.
+  /// The batches that are delivered again unchanged, before anything new: the whole batch, or its halves.
   var batches: [[HeldEvent]] = []
-  /// Why an event was refused that was alone in its call; nil if none was.
+  /// The reason for the refusal of an event that was alone in its call; `nil` if there was none.
   var refusal: String?
   var health = Health.answered
 
-  /// What `answer` makes of `batch`, whose events have been in one call more.
+  /// Applies `answer` to `batch`. The attempts of the events already include this call.
   init(_ batch: [HeldEvent], _ answer: DeliveryAnswer) {
     switch answer {
     case .verdicts(let verdicts): judge(batch, verdicts)
@@ -66,7 +68,7 @@ struct Settlement: Sendable {
   private mutating func judge(_ batch: [HeldEvent], _ verdicts: [Verdict]) {
     guard verdicts.count == batch.count else {
       batches = [batch]
-      let reason = "it answered \(verdicts.count) verdicts for \(batch.count) events, so none of them counts"
+      let reason = "the provider returned \(verdicts.count) verdicts for \(batch.count) events; all of them are ignored"
       health = .failed(reason: reason, retryAfter: nil)
       return
     }
@@ -78,10 +80,10 @@ struct Settlement: Sendable {
       }
     }
     guard retried.count == batch.count, !batch.isEmpty else { return }
-    // None was decided, so the provider is left alone for a while, as after a call that failed. But the batch does not
-    // come before all others: if these are events that it never takes, they would hold up the rest for ever.
+    // No event was decided, so the provider is not called for a while, as after a failed call. But the batch does not
+    // come before all other events: if the provider never accepts these events, they would delay the rest for ever.
     let after = retried.compactMap(\.after).max()
-    health = .failed(reason: "it asked for all \(batch.count) events to be given again", retryAfter: after)
+    health = .failed(reason: "the provider asked to retry all \(batch.count) events", retryAfter: after)
   }
 
   private mutating func split(_ batch: [HeldEvent], _ reason: String) {

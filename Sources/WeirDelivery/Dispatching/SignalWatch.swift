@@ -1,11 +1,10 @@
-// SignalWatch: what a worker looks at, now and then, for signals that no event brings: the log fills up, the process
-// goes on after it stood still.
+// SignalWatch: checks for signals that no event brings: the log fills up, or the process resumes after a suspension.
 
 import Weir
 
-/// Belongs to the worker of one provider.
+/// The signals of one worker. Belongs to the worker.
 struct SignalWatch {
-  /// So often what the log takes on the disk is looked up, which takes some milliseconds: no faster than a log fills.
+  /// Looks up the log's size on disk this often. A look-up takes some milliseconds.
   private static let sizingPause = Duration.seconds(1)
 
   private let log: DeliveredLog
@@ -16,7 +15,7 @@ struct SignalWatch {
   private var resume: ResumeWatch?
   private var usedBytes: UInt64 = 0
   private var nextSizing = Duration.zero
-  /// When to look again; nil if there is nothing to look for.
+  /// The time of the next check; `nil` if there is nothing to check.
   private(set) var nextLook: Duration?
 
   init(_ orders: WorkerOrders) {
@@ -28,11 +27,11 @@ struct SignalWatch {
       threshold: orders.options.flush.overflowThreshold, byteLimit: orders.log.byteLimit,
       refused: orders.log.counters?.refusedForRoom ?? 0)
     resume = clocks.map { ResumeWatch($0()) }
-    // Beside another's process only the files tell, and a look at them costs too much.
+    // Beside another process, only the files show the size, and reading them costs too much.
     if clocks != nil || triggers.contains(.overflow) && log.counters != nil { nextLook = .zero }
   }
 
-  /// Looks, if it is time to.
+  /// Checks, if it is time to check.
   mutating func look(at now: Duration) -> FlushPolicy.Triggers {
     guard let time = nextLook, now >= time else { return [] }
     nextLook = now + pause
@@ -44,23 +43,23 @@ struct SignalWatch {
     return overflow.look(usedBytes: usedBytes, refused: counters.refusedForRoom) ? .overflow : []
   }
 
-  /// The worker is about to sleep. If this answers a signal, it has something to do before.
+  /// Called before the worker sleeps. If this returns a signal, the worker must not sleep.
   mutating func sleeps() -> FlushPolicy.Triggers {
     guard let clocks else { return [] }
     return resume?.sleeps(clocks()) == true ? .resume : []
   }
 
-  /// The worker woke, from a sleep that was to take so long at most; nil for no limit.
+  /// Called after the worker woke. `meant` is the maximum duration of the sleep; `nil` without a limit.
   mutating func woke(meant: Duration?) -> FlushPolicy.Triggers {
     guard let clocks else { return [] }
-    // A sleep without a limit tells only of a machine that was suspended.
+    // A sleep without a limit shows only a suspension of the machine.
     return resume?.woke(clocks(), meant: meant ?? .seconds(Int64.max)) == true ? .resume : []
   }
 }
 
 extension Dispatcher.Configuration {
-  /// The clocks that tell whether the process stood still; nil where time is somebody else's: of a clock that a test
-  /// moves nobody knows how long a sleep should take.
+  /// The clocks that show whether the process was suspended. `nil` if a test controls the time: then the proper
+  /// duration of a sleep is unknown.
   var machineClocks: (@Sendable () -> ResumeWatch.Clocks)? {
     if let resumeClocks { return resumeClocks }
     guard clock is ContinuousClock || clock is SuspendingClock else { return nil }

@@ -1,17 +1,17 @@
-// StartSearch: the offset at which a provider begins that has no cursor yet.
+// StartSearch: finds the offset at which a provider without a cursor starts.
 
 import Weir
 
 extension LogDirectory {
-  /// How much earlier than a time events may still follow later ones in the log: those of one lane wait for their
-  /// drain while those of another are in the log already.
+  /// The maximum disorder of times in the log, in nanoseconds. An event of one lane may wait for its drain while later
+  /// events of another lane are already in the log.
   private static let disorder: Int64 = 10_000_000_000
 
-  /// Where in the log a start position is; `end` is the offset after its last event.
+  /// Returns the offset of a start position. `end` is the offset after the log's last event.
   ///
-  /// The place of a time is found by halving the log, and from ten seconds before it event by event: the first event
-  /// that was captured at that time or later. Where the wall clock was set back by more, the halving may find a later
-  /// one of several such places.
+  /// For a time, a binary search finds the place ten seconds before that time. From there, the events are read one by
+  /// one to find the first event captured at that time or later. If the wall clock was set back by more than ten
+  /// seconds, there may be several such places, and the search may find a later one.
   func offset(of start: DeliveryOptions.Start, end: Offset) throws(WeirError) -> Offset {
     switch start {
     case .beginning: return 0
@@ -25,7 +25,7 @@ extension LogDirectory {
       while low < high {
         let middle = low + (high - low) / 2
         let event = try EventReader(directory: path, from: middle).next()
-        // Of what lies in between nothing can be read, so it makes no difference where in it to begin.
+        // Nothing can be read in between, so any place in between is as good.
         if let event, event.offset < high, event.time < early { low = event.offset + 1 } else { high = middle }
       }
       let reader = try EventReader(directory: path, from: low)

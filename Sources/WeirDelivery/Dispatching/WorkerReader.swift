@@ -1,19 +1,20 @@
-// WorkerReader: a worker's eye on the log.
+// WorkerReader: reads the log for one worker.
 
 import Weir
 
-/// Reads the log for one worker: events with what was passed over before them, and whether there may be more.
+/// Reads the log for one worker: returns the events, the skipped offsets before them, and whether there may be more
+/// events.
 struct WorkerReader {
-  /// What was read.
+  /// The result of a read.
   enum Found {
     case event(StoredEvent, bytes: Int)
-    /// Offsets that are passed over: removed, damaged, or left out.
+    /// Skipped offsets: removed, damaged, or left out.
     case skip(EventReader.Skip)
     /// There is nothing more at present.
     case end
   }
 
-  /// What a reader reports from within `next()`.
+  /// The skips that a reader reports during `next()`.
   private final class Skips {
     var all: [EventReader.Skip] = []
   }
@@ -21,20 +22,20 @@ struct WorkerReader {
   private let directory: String
   private let skips = Skips()
   private var reader: EventReader?
-  /// An event that was read, while what lies before it is told of first.
+  /// An event that was read, kept until the skips before it are returned.
   private var held: (event: StoredEvent, bytes: Int)?
-  /// Everything below it that is in the files was read.
+  /// All events below this offset that are in the files were read.
   private(set) var seenEnd: Offset = 0
-  /// The log's end when it was asked for last: what is below it is in the files, if it is anywhere. Not asked for at
-  /// each event, since all workers share the lock before the answer.
+  /// The log's end when it was last read: everything below it is in the files, if it exists at all. Not read for each
+  /// event, because the read takes a lock that all workers share.
   private var knownEnd: Offset?
 
   init(_ directory: String) {
     self.directory = directory
   }
 
-  /// Whether there may be something at or after `offset`. Costs a look at some counters where this process captures,
-  /// otherwise some system calls.
+  /// Returns whether there may be events at or after `offset`. Reads some counters if this process captures; otherwise
+  /// costs some system calls.
   mutating func mayHaveMore(after offset: Offset, _ log: DeliveredLog) -> Bool {
     if held != nil || !skips.all.isEmpty { return true }
     knownEnd = log.nextOffset
@@ -42,8 +43,8 @@ struct WorkerReader {
     return reader?.wait(upTo: .zero) ?? true
   }
 
-  /// The next event or gap, after ``mayHaveMore(after:_:)`` was asked; `offset` is where to begin if nothing was read
-  /// yet. If it throws, the next call begins there anew.
+  /// Returns the next event or skip. Call ``mayHaveMore(after:_:)`` first. `offset` is the place to start if nothing
+  /// was read yet. If this throws, the next call starts there again.
   mutating func next(from offset: Offset) throws(WeirError) -> Found {
     if !skips.all.isEmpty { return .skip(skips.all.removeFirst()) }
     if let held {
@@ -62,7 +63,7 @@ struct WorkerReader {
     return try next(from: offset)
   }
 
-  /// Begins anew at the next call, with files that may be others.
+  /// Makes the next call open the files again, because they may be different files.
   mutating func forget() {
     reader = nil
     held = nil

@@ -1,64 +1,64 @@
-// WorkerShared: what a dispatcher and the worker of one provider tell each other.
+// WorkerShared: the state that a dispatcher and the worker of one provider share.
 
 import Weir
 
-/// What a worker has come to, as others may ask for it.
+/// The progress of a worker, as the worker publishes it.
 struct WorkerReport: Sendable {
   /// The first offset that is not settled, as far as this process knows.
   var position: Offset = 0
-  /// The same on the disk.
+  /// The first offset that is not settled, on disk.
   var durable: Offset = 0
-  /// After the last offset that was read.
+  /// The offset after the last offset that was read.
   var end: Offset = 0
-  /// Everything below it that is in the files was read.
+  /// All events below this offset that are in the files were read.
   var seenEnd: Offset = 0
-  /// What became of the events below ``position``.
+  /// The outcomes of the events below ``position``.
   var counts = DeliveryCounts()
-  /// What became of those at or above it that are settled.
+  /// The outcomes of the settled events at or above ``position``.
   var ahead = Outcomes()
-  /// What became of the events that ``position`` has passed since the worker began.
+  /// The outcomes of the events that ``position`` has passed since the worker started.
   var passed = Outcomes()
-  /// Events that were read and are not settled.
+  /// The number of events that were read and are not settled.
   var open = 0
   var state = Ledger.ProviderState.starting
   var error: String?
-  /// What became of the events that were prepared.
+  /// The counts of prepared events.
   var preparation = PreparedEvent.Counts()
 }
 
-/// How a worker is to end.
+/// The way in which a worker must end.
 enum WorkerEnding: Sendable, Hashable {
-  /// Deliver what is below `target` until the deadline, then shut the provider down.
+  /// Deliver the events below `target` until the deadline, then shut the provider down.
   case shutdown(target: Offset, deadline: Duration)
   /// Stop delivering, and shut the provider down.
   case removal
-  /// As if the process were killed: nothing is written any more. For tests.
+  /// Tests only: write nothing from now on, as if the process were killed.
   case abandonment
 }
 
-/// A call of the provider that a worker waits for. Only tests ask, which move its clock.
+/// A call of the provider that a worker waits for. Only tests, which move the worker's clock, read it.
 enum WorkerCall: Sendable {
   case inProgress
-  /// It was asked to end.
+  /// The call was cancelled.
   case cancelled
 }
 
-/// The state that both sides see. Its alarm wakes the worker.
+/// The state that both sides share. The alarm wakes the worker.
 final class WorkerShared: Sendable {
   struct State {
     var report = WorkerReport()
-    /// Signals for the flush plan that the worker has not taken up yet.
+    /// Signals for the flush plan that the worker has not taken yet.
     var signals: FlushPolicy.Triggers = []
     var isToResume = false
     var ending: WorkerEnding?
-    /// Its thread delivers, or did.
+    /// Whether the worker's thread was started.
     var isStarted = false
     var isFinished = false
-    /// What the provider was doing when the worker ended.
+    /// The provider's state when the worker ended.
     var stateAtEnd: Ledger.ProviderState?
-    /// Nil while it waits for none.
+    /// The call that the worker waits for; `nil` if it waits for none.
     var call: WorkerCall?
-    /// Those who wait for news of the worker.
+    /// The alarms of the callers that wait for news of the worker.
     var watchers: [ObjectIdentifier: Alarm] = [:]
   }
 
@@ -69,7 +69,7 @@ final class WorkerShared: Sendable {
     state.withLock { body($0) }
   }
 
-  /// For the worker: news, of which those who watch are told.
+  /// For the worker: changes the state, and rings the watchers.
   func publish(_ change: (inout State) -> Void) {
     let watchers = state.withLock { state in
       change(&state)
@@ -78,21 +78,21 @@ final class WorkerShared: Sendable {
     for watcher in watchers { watcher.ring() }
   }
 
-  /// For the worker: it waits for a call, or does not any more.
+  /// For the worker: notes the call that the worker waits for; `nil` for none.
   func wait(for call: WorkerCall?) {
     state.withLock { $0.call = call }
   }
 
-  /// Those who wait for news. Only tests ask.
+  /// The alarms of the watchers. Tests only.
   var watchers: [Alarm] { state.withLock { Array($0.watchers.values) } }
 
-  /// For the dispatcher: orders, of which the worker is told.
+  /// For the dispatcher: changes the orders, and wakes the worker.
   func order(_ change: (inout State) -> Void) {
     state.withLock { change(&$0) }
     alarm.ring()
   }
 
-  /// Takes the orders that are done once they are taken.
+  /// Returns the orders. Signals and the resumption are returned only once.
   func takeOrders() -> (signals: FlushPolicy.Triggers, isToResume: Bool, ending: WorkerEnding?) {
     state.withLock { state in
       defer {
@@ -113,8 +113,8 @@ final class WorkerShared: Sendable {
 }
 
 extension DeliveryClock {
-  /// Waits until a condition holds, looking at each piece of news of these workers; at most until `time`. The task's
-  /// cancellation is news, too, and nothing more.
+  /// Waits until a condition holds, at most until `time`. Checks the condition at each piece of news of these workers.
+  /// A cancellation of the task only makes it check the condition.
   func waiting(for workers: [ProviderWorker], until time: Duration? = nil, _ condition: () -> Bool) async {
     let alarm = Alarm()
     for worker in workers { worker.shared.watch(alarm) }

@@ -1,4 +1,4 @@
-// EventJSON: an event as JSON, the one form for files, HTTP and exports.
+// EventJSON: the JSON form of events for files, HTTP and exports.
 
 public import Weir
 import WeirJSON
@@ -19,37 +19,40 @@ import WeirJSON
 /// |---|---|
 /// | `id` | the `EventID`: 32 hexadecimal digits |
 /// | `offset` | the `Offset` in the log |
-/// | `time` | when it was captured: RFC 3339 in UTC, with nanoseconds |
-/// | `name` | the name to deliver it under |
+/// | `time` | the time of capture: RFC 3339 in UTC, with nanoseconds |
+/// | `name` | the name under which the event is delivered |
 /// | `fields` | the fields, in their order |
-/// | `context` | of `globals`, `user` (`id`, `traits`), `view` (`id`, `name`, `parent`) and `fields` those that hold something; `globals_lost` is true where damage took the global part |
-/// | `flags` | of `violating` (true), `defaulted` (names of fields) and `duplicate_of` (ids) those that apply |
+/// | `context` | the nonempty parts among `globals`, `user` (`id`, `traits`), `view` (`id`, `name`, `parent`) and `fields`; `globals_lost` is true if damage destroyed the global part |
+/// | `flags` | the flags that apply among `violating` (true), `defaulted` (names of fields) and `duplicate_of` (ids) |
 ///
-/// Values keep all they have: integers every digit, also beyond 2⁵³; floating-point numbers the shortest digits that
-/// read back as the same; bytes are base64, UUIDs and dates text (RFC 3339 with nanoseconds; outside the years 0 to
-/// 9999 a date is its seconds since 2001). Not-a-number and the infinities, which JSON has no numbers for, are `"NaN"`,
-/// `"Infinity"` and `"-Infinity"`. All is valid UTF-8: a text that is not, which only a C program can capture, is read
-/// from the log as bytes, and so written as base64. Equal events have equal bytes.
+/// Values are exact. Integers have all their digits, also beyond 2⁵³. Floating-point numbers have the shortest digits
+/// that read back as the same number. Bytes are base64. UUIDs and dates are text: dates are RFC 3339 with nanoseconds,
+/// and outside the years 0 to 9999 a date is the number of seconds since 2001. NaN and the infinities, which JSON can't
+/// represent as numbers, are `"NaN"`, `"Infinity"` and `"-Infinity"`. The output is valid UTF-8. A text that is not
+/// valid UTF-8, which only a C program can capture, is read from the log as bytes, and therefore written as base64.
+/// Equal events have equal bytes.
 ///
-/// Nothing is redacted here: give it events that are, as providers get them.
+/// Nothing is redacted here. Pass events that are already redacted, such as the events that providers get.
 ///
-/// The options are for providers that can't take all of this. Costs about a microsecond an event, and no allocation
-/// but what the bytes grow by. Any thread may use it.
+/// The options are for providers that don't accept this exact form. Encoding an event takes about a microsecond, and
+/// allocates memory only for the bytes. Any thread may use it.
 public struct EventJSON: Hashable, Sendable {
-  /// Integers beyond ±2⁵³ as text, for readers that take every number for a double and would change them. False.
+  /// Whether integers beyond ±2⁵³ are written as text, for readers that read every number as a double and would change
+  /// the integers. Default `false`.
   public var hasLargeIntegersAsText: Bool {
     get { form.hasLargeIntegersAsText }
     set { form.hasLargeIntegersAsText = newValue }
   }
 
-  /// Not-a-number and the infinities as `null`, for providers that want a number or nothing. False.
+  /// Whether NaN and the infinities are written as `null`, for providers that require a number or nothing. Default
+  /// `false`.
   public var hasNonFiniteAsNull: Bool {
     get { form.hasNonFiniteAsNull }
     set { form.hasNonFiniteAsNull = newValue }
   }
 
-  /// Of several fields with one name, which only events captured by name can have, the last alone, for providers
-  /// that refuse an object with a name twice. False: all of them are there.
+  /// Whether only the last of several fields with the same name is written, for providers that refuse duplicate names.
+  /// Only events captured by name can have such fields. Default `false`: all fields are written.
   public var hasEachNameOnce: Bool {
     get { form.hasEachNameOnce }
     set { form.hasEachNameOnce = newValue }
@@ -57,10 +60,10 @@ public struct EventJSON: Hashable, Sendable {
 
   private var form = JSONForm()
 
-  /// The exact form.
+  /// Creates the exact form.
   public init() {}
 
-  /// Appends an event, without a line's end.
+  /// Appends an event, without a line break.
   public func append(_ event: PreparedEvent, to bytes: inout [UInt8]) {
     appendHead(event.stored, name: event.name, fields: event.fields, to: &bytes)
     JSONText.append(literal: ",\"context\":", to: &bytes)
@@ -78,13 +81,13 @@ public struct EventJSON: Hashable, Sendable {
     JSONText.append(literal: ",\"flags\":{}}", to: &bytes)
   }
 
-  /// Appends an object of fields.
+  /// Appends fields as an object.
   public func append(_ fields: FieldObject, to bytes: inout [UInt8]) {
     JSONText.append(fields, as: form, to: &bytes)
   }
 
-  /// Appends fields without the braces around them, for an object that has others too; with a comma before them if
-  /// `others` come before. Answers whether there are others or fields now.
+  /// Appends fields without the surrounding braces, for an object that has other members too. Appends a comma first if
+  /// `others` is `true` and there are fields. Returns whether the object has members now.
   @discardableResult
   package func append(members fields: FieldObject, after others: Bool, to bytes: inout [UInt8]) -> Bool {
     JSONText.append(membersOf: fields, as: form, after: others, to: &bytes)
@@ -95,19 +98,19 @@ public struct EventJSON: Hashable, Sendable {
     JSONText.append(value, as: form, to: &bytes)
   }
 
-  /// Appends a string with its quotation marks.
+  /// Appends a string with quotation marks.
   package func append(_ text: String, to bytes: inout [UInt8]) {
     JSONText.append(text, to: &bytes)
   }
 
-  /// An event in the exact form, without a line's end.
+  /// Returns an event in the exact form, without a line break.
   package static func object(_ event: PreparedEvent) -> [UInt8] {
     var bytes: [UInt8] = []
     EventJSON().append(event, to: &bytes)
     return bytes
   }
 
-  /// An object of fields in the exact form.
+  /// Returns fields as an object in the exact form.
   package static func object(_ fields: FieldObject) -> [UInt8] {
     var bytes: [UInt8] = []
     EventJSON().append(fields, to: &bytes)
@@ -131,7 +134,7 @@ extension EventJSON {
     JSONText.append(fields, as: form, to: &bytes)
   }
 
-  /// Appends who and what an event was captured for: an object of what there is.
+  /// Appends the context of an event: an object with the nonempty parts.
   package func append(_ context: EventContext, to bytes: inout [UInt8]) {
     var object = PartialObject(&bytes)
     if !context.globals.isEmpty {
@@ -167,10 +170,10 @@ extension EventJSON {
     bytes.append(UInt8(ascii: "}"))
   }
 
-  /// Appends what was noticed about an event: an object of what there is.
+  /// Appends the flags of an event: an object with the flags that apply.
   private func append(_ flags: Set<PreparedEvent.Flag>, to bytes: inout [UInt8]) {
     guard !flags.isEmpty else { return JSONText.append(literal: "{}", to: &bytes) }
-    // A set has no order; the bytes of an event must.
+    // A set has no order, but the bytes of equal events must be equal.
     var defaulted: [String] = []
     var originals: [String] = []
     for flag in flags {
@@ -192,7 +195,7 @@ extension EventJSON {
     bytes.append(UInt8(ascii: "}"))
   }
 
-  /// Opens an object, and puts commas between its members.
+  /// Opens an object, and writes commas between its members.
   private struct PartialObject {
     private var isEmpty = true
 

@@ -1,10 +1,10 @@
-// JSONLinesDirectory: the files of a JSONLinesProvider, while it has them open.
+// JSONLinesDirectory: the open files of a JSONLinesProvider.
 
 import Logging
 import Weir
 
-/// A provider's files in a directory, locked for this process. Given up after any error: opening it anew is the one way
-/// to go on, after an error as after a kill.
+/// A provider's files in a directory, locked for this process. After any error, the provider discards this object and
+/// opens the directory again, as after a kill.
 final class JSONLinesDirectory {
   private let provider: String
   private let options: JSONLinesProvider.Options
@@ -14,7 +14,7 @@ final class JSONLinesDirectory {
   private var index: JSONLinesIndex
   private var file: JSONLinesFile?
 
-  /// Opens the directory, makes it if it is missing, and finishes what was left open.
+  /// Opens the directory, creates it if it is missing, and finishes files that were left open.
   init(
     _ path: String, of provider: String, _ options: JSONLinesProvider.Options, _ calls: SystemCalls
   ) throws(WeirError) {
@@ -22,15 +22,15 @@ final class JSONLinesDirectory {
     self.options = options
     self.calls = calls
     try calls.makeDirectories(path)
-    // With the slash, a link to a directory is one: files may lie on another disk.
+    // The trailing slash makes it possible that the directory is a symbolic link: the files may be on another disk.
     directory = try calls.openDirectory(path.hasSuffix("/") ? path : path + "/")
     lock = try CursorLock(
       file: JSONLinesName.lock(provider), in: directory, calls,
-      heldBy: "another process, or another provider, writes files of this name there; give one of them another name")
+      heldBy: "another process, or another provider, writes files under this name; use another name for one of them")
     index = JSONLinesIndex(directory, calls)
     for text in try calls.names(in: directory).sorted() {
       if text == JSONLinesName.new(provider) {
-        // Nothing of it was acknowledged.
+        // Nothing in the new file was acknowledged.
         try calls.unlink(text, in: directory)
       } else if let name = JSONLinesName(text, of: provider) {
         guard let bytes = name.openBytes else {
@@ -40,11 +40,12 @@ final class JSONLinesDirectory {
         try finish(name, bytes)
       }
     }
-    // The names there are count from here on: an event that is in a file by its name is not written again.
+    // From here on, the names in the directory count: an event that is in a file by the file's name is not written
+    // again.
     try calls.syncDirectory(directory)
   }
 
-  /// Finishes a file that was left open: what counts of it stays, what comes after was never acknowledged.
+  /// Finishes a file that was left open. Keeps the acknowledged bytes, and cuts off the rest.
   private func finish(_ name: JSONLinesName, _ bytes: Int) throws(WeirError) {
     guard let file = try calls.open(name.text, in: directory) else { return }
     let there = try calls.byteCount(of: file)
@@ -52,7 +53,7 @@ final class JSONLinesDirectory {
       let aside = name.finished.text + ".damaged"
       try calls.rename(name.text, to: aside, in: directory)
       options.logger?.error(
-        "a file of delivered events has lost its end, and is set aside",
+        "a file of delivered events has lost its end; the file is renamed to .damaged",
         metadata: [
           "provider": "\(provider)", "file": "\(directory.path)\(aside)", "bytes": "\(there)",
           "acknowledged": "\(bytes)",
@@ -61,7 +62,7 @@ final class JSONLinesDirectory {
     }
     if there > bytes {
       try calls.truncate(file, to: bytes)
-      // Before the name says that it is finished.
+      // Synced before the name shows that the file is finished.
       try calls.syncData(file)
     }
     try calls.rename(name.text, to: name.finished.text, in: directory)
@@ -71,7 +72,7 @@ final class JSONLinesDirectory {
   /// Whether a file is open.
   var isOpen: Bool { file != nil }
 
-  /// Writes the events that are not in a file yet. On the disk for good, all of them, when this returns.
+  /// Writes the events that are not in a file yet. All of them are durable when this returns.
   func write(_ events: [PreparedEvent]) throws(WeirError) {
     for event in events {
       if try contains(event.stored) { continue }
@@ -91,7 +92,7 @@ final class JSONLinesDirectory {
     return try index.contains(event)
   }
 
-  /// Finishes the open file, if there is one, with what was appended to it.
+  /// Finishes the open file, if there is one, including the events that were appended.
   func finish() throws(WeirError) {
     try acknowledge(finishingAt: 0)
   }

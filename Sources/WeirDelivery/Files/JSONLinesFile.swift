@@ -1,31 +1,31 @@
-// JSONLinesFile: the one file of a JSONLinesProvider that grows.
+// JSONLinesFile: the open file of a JSONLinesProvider.
 
 import Weir
 
-/// An open file: appended to, and acknowledged by giving it the name that says so.
+/// An open file. Events are appended to the file, and are acknowledged by renaming the file.
 ///
-/// What is appended is nothing until `acknowledge(finishingAt:)`: the file is synced, then renamed to the name that has
-/// the new last offset and the number of bytes that count, then the directory is synced. Killed or cut from power
-/// anywhere, the file has the old name or the new one, and what lies beyond the bytes in its name is cut off. After any
-/// error the file is to be given up: the next opening of the directory finishes it from its name.
+/// Appended events do not count before `acknowledge(finishingAt:)`. That call syncs the file, renames it to the name
+/// with the new last offset and the number of bytes that count, and syncs the directory. After a kill or a power cut at
+/// any moment, the file has the old name or the new name, and the bytes beyond the number in its name are cut off.
+/// After any error, discard the file: the next opening of the directory finishes the file from its name.
 struct JSONLinesFile {
-  /// How much is encoded before it is written.
+  /// The number of encoded bytes that are written at once.
   private static let pieceBytes = 1 << 20
 
   private(set) var name: JSONLinesName
-  /// What is in it, acknowledged or not.
+  /// The offsets of the events in the file, acknowledged or not.
   private(set) var offsets = OffsetList()
 
   private let file: Descriptor
   private let directory: Descriptor
   private let calls: SystemCalls
   private let json: EventJSON
-  /// The name that it has in the directory.
+  /// The file's name in the directory.
   private var current: String
   private var buffer: [UInt8] = []
   private var written = 0
 
-  /// Makes a file that begins with `event`, which is not in it yet.
+  /// Creates a file that starts with `event`. Does not write the event yet.
   init(
     startingWith event: StoredEvent, of provider: String, in directory: Descriptor, isCompressed: Bool,
     _ json: EventJSON, _ calls: SystemCalls
@@ -38,15 +38,15 @@ struct JSONLinesFile {
     self.json = json
   }
 
-  /// Whether something was appended since the last acknowledgement.
+  /// Whether events were appended since the last acknowledgement.
   private(set) var isPending = false
 
-  /// Whether the event comes after all that are in the file, in the same opening.
+  /// Whether the event comes after all events in the file, in the same opening.
   func takes(_ event: StoredEvent) -> Bool {
     event.id.opening == name.opening && offsets.last.map { event.offset > $0 } ?? true
   }
 
-  /// Appends an event that the file ``takes(_:)``.
+  /// Appends an event. ``takes(_:)`` must be `true` for the event.
   mutating func append(_ event: PreparedEvent) throws(WeirError) {
     json.append(event, to: &buffer)
     buffer.append(UInt8(ascii: "\n"))
@@ -63,7 +63,8 @@ struct JSONLinesFile {
     buffer.removeAll(keepingCapacity: true)
   }
 
-  /// Makes what was appended count, for good. With so many bytes or more the file is finished, which the answer says.
+  /// Makes the appended events count, durably. Finishes the file if it has at least `limit` bytes. Returns whether the
+  /// file is finished.
   mutating func acknowledge(finishingAt limit: Int) throws(WeirError) -> Bool {
     if isPending {
       try write()

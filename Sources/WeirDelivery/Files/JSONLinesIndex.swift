@@ -1,15 +1,15 @@
-// JSONLinesIndex: which events the finished files of a JSONLinesProvider hold, so that one that comes again is not
-// written again.
+// JSONLinesIndex: finds out which events are in the finished files of a JSONLinesProvider, so that an event that is
+// delivered again is not written again.
 
 import Weir
 
-/// Offsets of events, which were added in rising order.
+/// The offsets of events, added in rising order.
 struct OffsetList: Sendable {
   private var ranges: [ClosedRange<Offset>] = []
 
   var last: Offset? { ranges.last?.upperBound }
 
-  /// Adds an offset above all that are there; any other is left out.
+  /// Adds an offset above all existing offsets. Ignores any other offset.
   mutating func add(_ offset: Offset) {
     guard let last = ranges.last else { return ranges.append(offset...offset) }
     guard offset > last.upperBound else { return }
@@ -31,12 +31,12 @@ struct OffsetList: Sendable {
   }
 }
 
-/// The finished files, by what their names say. A file is read only if an event comes that by its name it may hold,
-/// which happens after a kill, and when a cursor was lost; of the last one read it is kept what is in it.
+/// The finished files, by their names. A file is read only if an event comes that the file may contain by its name.
+/// That happens after a kill, and when a cursor was lost. The contents of the last file read are cached.
 struct JSONLinesIndex {
   private struct Files {
     var names: [JSONLinesName] = []
-    /// The largest offset in any of them: what comes after it, as nearly all do, is looked for in none.
+    /// The largest offset in any file. Nearly all events have larger offsets, and are looked up in no file.
     var last: Offset = 0
 
     mutating func add(_ name: JSONLinesName) {
@@ -59,7 +59,7 @@ struct JSONLinesIndex {
     files[name.opening, default: Files()].add(name)
   }
 
-  /// Whether a finished file that is still there has this event. One that was taken away has nothing: the event is
+  /// Returns whether a finished file that still exists contains this event. If the file was taken away, the event is
   /// written again, with its id.
   mutating func contains(_ event: StoredEvent) throws(WeirError) -> Bool {
     guard let files = files[event.id.opening], event.offset <= files.last else { return false }
@@ -77,11 +77,11 @@ struct JSONLinesIndex {
   }
 }
 
-/// Reads a file's offsets from the beginnings of its lines, which `EventJSON` writes always alike:
+/// Reads the offsets in a file from the beginnings of its lines. `EventJSON` always writes them in the same form:
 /// `{"id":"8f3a2c55d0b1e6770000000000000005","offset":500,`.
 struct JSONLinesScan {
   private static let pieceBytes = 1 << 20
-  /// Of a line no more is looked at.
+  /// The number of bytes of a line that are examined.
   private static let headBytes = 80
 
   private let opening: UInt64
@@ -92,8 +92,8 @@ struct JSONLinesScan {
     self.opening = opening
   }
 
-  /// What is in the file, as far as it can be read: nothing if it is not there, and what comes before the damage if it
-  /// is damaged.
+  /// Returns the offsets in the file, as far as it can be read: none if the file does not exist, and the offsets before
+  /// the damage if it is damaged.
   consuming func offsets(
     of name: JSONLinesName, in directory: Descriptor, _ calls: SystemCalls
   ) throws(WeirError) -> OffsetList {
@@ -118,7 +118,7 @@ struct JSONLinesScan {
     var rest = bytes
     while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
       keep(rest[..<end])
-      // A line counts once it has its end.
+      // A line without its end does not count.
       if let offset = offset() { offsets.add(offset) }
       head.removeAll(keepingCapacity: true)
       rest = rest[(end + 1)...]
@@ -130,7 +130,7 @@ struct JSONLinesScan {
     head += bytes.prefix(Self.headBytes - head.count)
   }
 
-  /// The offset of the line that begins with ``head``; nil if it is not an event of this opening.
+  /// Returns the offset of the line that starts with ``head``, or `nil` if the line is not an event of this opening.
   private func offset() -> Offset? {
     let digits = head.dropFirst(Self.beforeID.count).prefix(32)
     let rest = head.dropFirst(Self.beforeID.count + 32)

@@ -1,5 +1,5 @@
-// JSONLinesName: the names of the files that JSONLinesProvider writes. They say which events are in a file, and of one
-// that is still open how much of it counts: they are all that the provider keeps about its files.
+// JSONLinesName: the names of the files that JSONLinesProvider writes. A name shows which events are in a file, and how
+// much of an open file counts. The provider keeps no other records about its files.
 
 import Weir
 
@@ -8,20 +8,21 @@ import Weir
 ///     NAME-00000000000000000500-00000000000000001499-8f3a2c55d0b1e677.jsonl
 ///     NAME-00000000000000001500-00000000000000001999-8f3a2c55d0b1e677.jsonl.lz4.open-183204
 ///
-/// Offsets have 20 digits so that names sort as the events do, the opening 16 hexadecimal ones.
+/// Offsets have 20 digits, so that the names sort like the events. The opening has 16 hexadecimal digits.
 struct JSONLinesName: Hashable, Sendable {
   let provider: String
   /// The opening that captured all events in the file.
   let opening: UInt64
   /// The offset of the first event.
   let first: Offset
-  /// The offset of the last event. Between them there may be some that are not in the file.
+  /// The offset of the last event. Some offsets in between may not be in the file.
   var last: Offset
   let isCompressed: Bool
-  /// How many bytes of an open file count: all that were ever acknowledged. Nil: the file is finished.
+  /// The number of bytes of an open file that count: all bytes that were ever acknowledged. `nil` if the file is
+  /// finished.
   var openBytes: Int?
 
-  /// The name of the file that holds `event` first.
+  /// Creates the name of the file whose first event is `event`.
   init(_ provider: String, startingWith event: StoredEvent, isCompressed: Bool) {
     self.provider = provider
     opening = event.id.opening
@@ -30,7 +31,7 @@ struct JSONLinesName: Hashable, Sendable {
     self.isCompressed = isCompressed
   }
 
-  /// Reads a file's name; nil if it is none of this provider's.
+  /// Parses a file's name. Returns `nil` if the file is not this provider's.
   init?(_ text: String, of provider: String) {
     var rest = Substring(text)
     if let range = rest.range(of: Self.openMark) {
@@ -52,7 +53,7 @@ struct JSONLinesName: Hashable, Sendable {
     self.opening = opening
     self.first = first
     self.last = last
-    // What is spelled otherwise is somebody else's, or there would be two names for one thing.
+    // A name in another spelling is not this provider's; otherwise one file could have two names.
     guard self.text == text else { return nil }
   }
 
@@ -60,10 +61,10 @@ struct JSONLinesName: Hashable, Sendable {
   private static let plainSuffix = ".jsonl"
   private static let compressedSuffix = ".jsonl.lz4"
 
-  /// The name of a file that nothing of is acknowledged yet.
+  /// The name of a file of which nothing is acknowledged yet.
   static func new(_ provider: String) -> String { provider + ".jsonl.new" }
 
-  /// The name of the file that is locked by who writes the others.
+  /// The name of the file that the writer of the other files locks.
   static func lock(_ provider: String) -> String { provider + ".lock" }
 
   /// The file's name in the directory.
@@ -88,7 +89,8 @@ struct JSONLinesName: Hashable, Sendable {
 }
 
 extension Substring {
-  /// Where `text` is, in bytes; nil if it is not there. Of Foundation's method of the kind nothing else is needed here.
+  /// Returns the place of `text`, or `nil` if it does not occur. Avoids Foundation, of which nothing else is needed
+  /// here.
   fileprivate func range(of text: String) -> Range<Index>? {
     var start = startIndex
     while start < endIndex {

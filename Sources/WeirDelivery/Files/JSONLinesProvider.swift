@@ -1,10 +1,11 @@
-// JSONLinesProvider: delivery to files, a line of JSON an event.
+// JSONLinesProvider: delivers events to files, as one line of JSON each.
 
 import Dispatch
 public import Logging
 import Weir
 
-/// Delivers to rotating files of JSON lines in a directory; `lz4 -dc`, `jq` and every log collector read them.
+/// Delivers events to rotating files of JSON lines in a directory. `lz4 -dc`, `jq` and every log collector can read the
+/// files.
 ///
 /// ```swift
 /// var options = JSONLinesProvider.Options()
@@ -12,59 +13,66 @@ import Weir
 /// try dispatcher.add(JSONLinesProvider("/var/spool/shop", options: options))
 /// ```
 ///
-/// A line is an event in the form of ``EventJSON``. A finished file is named
-/// `NAME-FIRST-LAST-OPENING.jsonl`, or `.jsonl.lz4`: by the offsets of its first and last event, with 20 digits, so
-/// that names sort as the events do, and by the `EventID.opening` that captured them. It is never touched again; who
-/// takes the files may move or remove them. The one file that still grows has `.open-` and the number of bytes that
-/// count after that: whoever reads it reads so many.
+/// Each line is an event in the form of ``EventJSON``. A finished file is named `NAME-FIRST-LAST-OPENING.jsonl`, or
+/// `.jsonl.lz4`. FIRST and LAST are the offsets of its first and last event, with 20 digits, so that the names sort
+/// like the events. OPENING is the `EventID.opening` that captured the events. A finished file never changes, and may
+/// be moved or removed. The name of the one open file also has `.open-` and the number of bytes that count; read only
+/// these bytes.
 ///
-/// **What accepted means.** ``Verdict/accepted`` is answered when the events are synced to the disk, the file has the
-/// name that says that it has them, and the directory is synced: the rename is the acknowledgement. After a kill or a
-/// power cut at any moment the files hold exactly what was acknowledged, in whole lines: the next ``setup()`` cuts off
-/// what lies beyond, and finishes the file.
+/// **Acknowledgement.** ``Verdict/accepted`` is returned after the events are synced, the file is renamed to the name
+/// that includes them, and the directory is synced. The rename is the acknowledgement. After a kill or a power cut at
+/// any moment, the next ``setup()`` cuts off all bytes beyond the acknowledged bytes, and finishes the file. So the
+/// files contain exactly the acknowledged events, in whole lines.
 ///
-/// **Once.** An event that comes again, after a kill or because a cursor was lost, is recognised by its opening and
-/// offset, and accepted without being written again, as long as its file is there. If that was taken away the event is
-/// written again, with the same id.
+/// **Duplicates.** If an event is delivered again, after a kill or because a cursor was lost, the provider recognises
+/// the event by its opening and offset. While the event's file exists, the provider accepts the event without writing
+/// it again. If the file was taken away, the event is written again, with the same id.
 ///
-/// **Users** are in each event's context; associations make no lines of their own.
+/// **Users.** The user is in each event's context. Changes of the default user are not written as lines.
 ///
-/// A missing directory is made. A full disk, a directory that can't be written, and another process that writes files
-/// of this name there throw an error that says so, and the events come again; a file in the directory's place stops
-/// delivery. The directory and the files belong to their owner alone (mode 0700 and 0600), as the log itself does: they
-/// have what users did, in clear, and no option opens them by mistake. Who else is to read them runs as this user, or
-/// is given the finished files, which are never touched again. A directory that was there keeps its mode. What the
-/// directory may hold is up to who takes the files: nothing in it is ever removed.
+/// **Errors.** A missing directory is created. A full disk, a directory without write permission, and another process
+/// that writes files under this name cause an error with the reason, and the events are delivered again. A file in the
+/// directory's place stops delivery.
 ///
-/// Costs two syncs a delivery, one of the file and one of the directory: ask for large deliveries, with
-/// ``FlushPolicy/interval`` and ``FlushPolicy/maximumEvents``, where they are slow. Works off the threads of Swift's
-/// tasks, on a queue of its own; takes up to 2 MiB for encoding, and what the names of its files take.
+/// **Permissions.** Like the log, the directory and the files are accessible only to their owner (modes 0700 and 0600),
+/// because they contain user data in clear text. No option changes this. Run other readers as this user, or pass them
+/// the finished files, which never change. An existing directory keeps its mode.
+///
+/// **Disk space.** The provider never removes a file. Whoever takes the files must limit the size of the directory.
+///
+/// **Cost and threads.** A delivery costs two syncs: one of the file and one of the directory. If syncs are slow, make
+/// deliveries large with ``FlushPolicy/interval`` and ``FlushPolicy/maximumEvents``. The provider works on its own
+/// dispatch queue, off the threads of Swift's tasks. It uses up to 2 MiB of memory for encoding, and some memory for
+/// the names of its files.
 public actor JSONLinesProvider: Provider {
-  /// How the files are written.
+  /// The options of the files.
   public struct Options: Sendable {
-    /// The delivery that brings a file to so many bytes is its last. 64 MiB; at least 1.
+    /// The size at which a file is finished, in bytes. The delivery that reaches the size is the file's last. Default
+    /// 64 MiB; at least 1.
     public var fileBytes = 64 << 20
 
-    /// A file is finished so long after its first event, if nothing else finishes it before. 5 minutes.
+    /// The time from a file's first event until the file is finished, if nothing finishes it earlier. Default 5
+    /// minutes.
     public var fileAge = Duration.seconds(300)
 
-    /// The files are LZ4 frames, one a delivery or a mebibyte: `.jsonl.lz4`. False.
+    /// Whether the files consist of LZ4 frames, one for each delivery or mebibyte, and end in `.jsonl.lz4`. Default
+    /// `false`.
     public var isCompressed = false
 
     /// The form of the lines.
     public var json = EventJSON()
 
-    /// Where trouble is reported that no delivery can tell of; nil for nowhere.
+    /// The logger for problems that no delivery can report. `nil` logs nothing.
     public var logger: Logger? = Logger(label: "weir.files")
 
-    /// The defaults.
+    /// Creates options with the default values.
     public init() {}
   }
 
-  /// The name of the cursor, and the beginning of the files' names.
+  /// The name of the cursor, and the prefix of the files' names.
   public nonisolated let name: String
 
-  /// Where the files are.
+  /// The directory of the files.
   package nonisolated let directory: String
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor { queue.asUnownedSerialExecutor() }
@@ -73,17 +81,19 @@ public actor JSONLinesProvider: Provider {
   private let clock: any Clock<Duration>
   private let calls: SystemCalls
   private let queue: DiskQueue
-  /// Nil before the setup, and after an error.
+  /// `nil` before the setup, and after an error.
   private var files: JSONLinesDirectory?
   private var rotation: Task<Void, Never>?
 
-  /// A provider that writes into `directory`.
+  /// Creates a provider that writes files in `directory`.
   ///
   /// - Parameters:
-  ///   - directory: It is made if it is missing. Several providers may share it under several names.
-  ///   - name: Letters, digits, `-` and `_`, at most 64 of them. It names the cursor and the files, and so must stay.
-  ///   - options: How the files are written.
-  ///   - clock: What ``Options/fileAge`` goes by.
+  ///   - directory: The directory of the files. Created if it is missing. Several providers with different names may
+  ///     share it.
+  ///   - name: At most 64 letters, digits, `-` and `_`. The name identifies the cursor and the files, so the name must
+  ///     never change.
+  ///   - options: The options of the files.
+  ///   - clock: The clock for ``Options/fileAge``.
   public init(
     _ directory: String, name: String = "files", options: Options = Options(),
     clock: any Clock<Duration> = ContinuousClock()
@@ -100,8 +110,9 @@ public actor JSONLinesProvider: Provider {
     queue = DiskQueue("weir.files.\(name)")
   }
 
-  /// Makes and opens the directory, and finishes what a kill left open. Throws ``DeliveryStopped`` if a file is in its
-  /// place, or the name can't be a file's, and a `WeirError` for what may pass.
+  /// Creates and opens the directory, and finishes files that a kill left open. Throws ``DeliveryStopped`` if a file is
+  /// in the directory's place, or if the provider's name can't be part of a file name. Throws a `WeirError` for
+  /// temporary problems.
   public func setup() async throws {
     _ = try opened()
   }
@@ -114,13 +125,13 @@ public actor JSONLinesProvider: Provider {
     return events.map { _ in .accepted }
   }
 
-  /// Finishes the open file, and lets go of the directory.
+  /// Finishes the open file, and closes the directory.
   public func shutdown() async {
     endRotation()
     do {
       try files?.finish()
     } catch {
-      // The next setup finishes it.
+      // The next setup finishes the file.
       report(error)
     }
     files = nil
@@ -130,11 +141,11 @@ public actor JSONLinesProvider: Provider {
     if let files { return files }
     guard Cursor.isProviderName(name) else {
       throw DeliveryStopped(
-        "\(name.debugDescription) can't name files; a provider's name has letters, digits, - and _, 1 to "
-          + "\(Cursor.maximumNameBytes) of them")
+        "the provider's name \(name.debugDescription) must be 1 to \(Cursor.maximumNameBytes) letters, digits, "
+          + "- and _")
     }
     guard !directory.isEmpty, !directory.utf8.contains(0) else {
-      throw DeliveryStopped("\(directory.debugDescription) can't be a directory; name one")
+      throw DeliveryStopped("\(directory.debugDescription) is not a valid path of a directory; use another path")
     }
     let opened = try whole { () throws(WeirError) in
       try JSONLinesDirectory(directory, of: name, options, calls)
@@ -143,7 +154,7 @@ public actor JSONLinesProvider: Provider {
     return opened
   }
 
-  /// Does something to the files; after an error they are to be opened anew.
+  /// Performs an operation on the files. After an error, the files must be opened again.
   private func whole<Answer>(_ body: () throws(WeirError) -> Answer) throws -> Answer {
     do throws(WeirError) {
       return try body()
@@ -151,7 +162,7 @@ public actor JSONLinesProvider: Provider {
       files = nil
       if error.code == .directory {
         throw DeliveryStopped(
-          "\(directory) can't be a directory of files: \(error.message); move what is there away, or name another")
+          "\(directory) can't be used as a directory: \(error.message); move the file away, or use another path")
       }
       throw error
     }
@@ -174,12 +185,12 @@ extension JSONLinesProvider {
     rotation = nil
   }
 
-  /// Finishes the open file; false if that is to be tried again.
+  /// Finishes the open file. Returns `false` if this must be tried again.
   private func rotate() -> Bool {
-    // Cancelled while it waited for its turn: the file that it is about is finished already.
+    // If the task was cancelled while it waited for its turn, its file is already finished.
     guard !Task.isCancelled else { return true }
     do {
-      // After an error there is a file left open that the opening finishes.
+      // After an error, the opening finishes the file that was left open.
       let files = try opened()
       try whole { () throws(WeirError) in try files.finish() }
       rotation = nil
@@ -192,12 +203,12 @@ extension JSONLinesProvider {
 
   private func report(_ error: any Error) {
     options.logger?.warning(
-      "a file of delivered events can't be finished now; it will be later",
+      "a file of delivered events can't be finished now; this will be tried again",
       metadata: ["provider": "\(name)", "directory": "\(directory)", "error": "\(error)"])
   }
 }
 
-/// A queue that an actor works on, so that waiting for the disk takes no thread from Swift's tasks.
+/// The queue on which an actor works, so that waiting for the disk blocks no thread of Swift's tasks.
 private final class DiskQueue: SerialExecutor {
   private let queue: DispatchQueue
 

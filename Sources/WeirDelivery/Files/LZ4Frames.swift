@@ -1,5 +1,5 @@
-// LZ4Frames: standard LZ4 frames through liblz4, for files of delivered events. The log's own batch segments are the
-// core's.
+// LZ4Frames: standard LZ4 frames, made by liblz4, for files of delivered events. The core makes the log's own batch
+// segments.
 
 import CLZ4
 import Weir
@@ -10,27 +10,28 @@ enum LZ4Frames {
     var reason: String
   }
 
-  /// A frame of these bytes: independent blocks of at most 1 MiB, each with a checksum, the size of the content and its
-  /// checksum. Frames one after another are the frames of one file.
+  /// Returns a frame of these bytes: independent blocks of at most 1 MiB, each with a checksum, and the size and
+  /// checksum of the content. A file may consist of several frames, one after another.
   static func frame(_ content: [UInt8]) -> [UInt8] {
     var preferences = LZ4F_preferences_t()
     preferences.frameInfo.blockSizeID = LZ4F_max1MB
     preferences.frameInfo.blockMode = LZ4F_blockIndependent
     preferences.frameInfo.blockChecksumFlag = LZ4F_blockChecksumEnabled
-    // Both checksums: after a frame that has the blocks' alone, the lz4 tool (1.9.4) takes the next frame for garbage.
+    // Both checksums are needed: if a frame has only block checksums, the lz4 tool (1.9.4) takes the next frame for
+    // garbage.
     preferences.frameInfo.contentChecksumFlag = LZ4F_contentChecksumEnabled
     preferences.frameInfo.contentSize = UInt64(content.count)
     let bound = LZ4F_compressFrameBound(content.count, &preferences)
     return [UInt8](unsafeUninitializedCapacity: bound) { buffer, count in
       count = LZ4F_compressFrame(buffer.baseAddress, bound, content, content.count, &preferences)
-      // It fails for a destination that is too small, an argument that makes no sense, and want of memory alone.
+      // Fails only if the destination is too small, an argument is invalid, or memory is exhausted.
       precondition(LZ4F_isError(count) == 0, "liblz4 can't make a frame of \(content.count) bytes")
     }
   }
 }
 
-/// Takes the bytes of frames piece by piece, and gives those of their content. Never more at once than ``pieceBytes``,
-/// whatever a frame claims of itself.
+/// Reads frames piece by piece, and returns their content. Returns at most ``pieceBytes`` at once, whatever size a
+/// frame claims.
 final class LZ4Reader {
   static let pieceBytes = 256 << 10
 
@@ -47,7 +48,7 @@ final class LZ4Reader {
     LZ4F_freeDecompressionContext(context)
   }
 
-  /// Gives what comes of these bytes to `take`, in pieces.
+  /// Decompresses these bytes, and passes the content to `take`, in pieces.
   func read(_ bytes: [UInt8], _ take: (ArraySlice<UInt8>) -> Void) throws(LZ4Frames.Damaged) {
     var piece = [UInt8](repeating: 0, count: Self.pieceBytes)
     var done = 0
@@ -63,7 +64,7 @@ final class LZ4Reader {
       guard LZ4F_isError(status) == 0 else { throw LZ4Frames.Damaged(reason: Self.reason(status)) }
       done += given
       take(piece[..<made])
-      // A full piece may have more behind it, though all bytes are taken.
+      // After a full piece there may be more content, although all bytes are consumed.
       if done == bytes.count, made < piece.count { return }
     }
   }

@@ -1,4 +1,4 @@
-// ContentHash: what makes two events the same for the duplicates' window, as a number of 64 bits.
+// ContentHash: a 64-bit hash by which the window of duplicates compares events.
 
 import Weir
 
@@ -9,11 +9,11 @@ import Weir
 #endif
 
 extension StoredEvent {
-  /// What tells the event's content and source from all others': name, fields, and the user if there is one, else the
-  /// opening and lane that it was captured in.
+  /// A hash of the event's content and source: the name, the fields, and the user. Without a user, the opening and lane
+  /// of the capture take the user's place.
   ///
-  /// The number is another one in each process. Among the events that are remembered by default, one in 10^13 or so
-  /// is taken for a duplicate and is none.
+  /// The hash of an event differs between processes. With the default number of remembered events, about one event in
+  /// 10^13 is wrongly taken for a duplicate.
   var contentHash: Int {
     var hash = Hasher()
     if let user = context.user?.id {
@@ -31,7 +31,7 @@ extension StoredEvent {
 }
 
 extension Hasher {
-  /// Fields in whatever order: that of a dictionary changes from one encoding to the next.
+  /// Adds fields in any order, because the order of a dictionary changes from one encoding to the next.
   fileprivate mutating func combine(contentOf fields: FieldObject) {
     var sum = 0
     for member in fields {
@@ -43,7 +43,8 @@ extension Hasher {
     combine(sum)
   }
 
-  /// A value after a number for its kind: an integer 1 is not the text "1". Floating-point numbers go by their bits.
+  /// Adds a value after a number for its kind: the integer 1 differs from the text "1". Floating-point numbers are
+  /// compared by their bits.
   fileprivate mutating func combine(contentOf value: FieldValue) {
     switch value {
     case .null: combine(0)

@@ -1,12 +1,13 @@
-// DuplicateWindow: which events have the content and source of another one shortly before or after.
+// DuplicateWindow: finds events that have the content and source of another event captured shortly before or after.
 
 import Weir
 
-/// The events seen, as far as they are remembered: what ``DeliveryOptions/duplicateWindow`` says is a duplicate.
+/// The remembered events, for finding duplicates as defined by ``DeliveryOptions/duplicateWindow``.
 ///
-/// Time is cut into stretches as long as the window. Of events with the same content the first in a stretch is kept;
-/// a later one in the same stretch is its duplicate, and so is one in a neighbouring stretch that is near enough. So
-/// three look-ups find every original, in whatever order events come, and memory is bounded by the limit alone.
+/// Time is divided into stretches as long as the window. Among events with the same content, the first event in a
+/// stretch is remembered. A later event in the same stretch is a duplicate of it, and so is an event in an adjacent
+/// stretch that is near enough. So three look-ups find every original, whatever the order of the events, and the limit
+/// alone bounds the memory.
 struct DuplicateWindow: Sendable {
   private struct Key: Hashable {
     var content: Int
@@ -16,7 +17,7 @@ struct DuplicateWindow: Sendable {
   private struct Original {
     var id: EventID
     var time: Int64
-    /// How many were kept before it.
+    /// The number of events remembered before this event.
     var order: UInt64
   }
 
@@ -24,23 +25,24 @@ struct DuplicateWindow: Sendable {
   private let stretchLength: Int64
   private let limit: Int
   private var originals: [Key: Original] = [:]
-  /// The keys in the order in which they were kept; from `oldest` on, around the end.
+  /// A ring of the keys in the order in which they were added, starting at `oldest`.
   private var keys: [Key] = []
   private var oldest = 0
   private var kept: UInt64 = 0
   private var latest = Int64.min
 
-  /// Events that made room for later ones while a duplicate of them might still have come.
+  /// The number of events that were forgotten to make room while a duplicate of them could still have come.
   private(set) var forgotten: UInt64 = 0
 
   init(_ length: Duration, limit: Int) {
-    // With as many stretches as 64 bits have, their neighbours are still numbers.
+    // With this bound, the numbers of adjacent stretches still fit into 64 bits.
     window = Int64(clamping: min(length.wholeNanoseconds, UInt64(Int64.max / 4)))
     stretchLength = window + 1
     self.limit = max(limit, 1)
   }
 
-  /// The event that this one is a duplicate of; nil if it is an original, which is remembered.
+  /// Returns the event that this event is a duplicate of. Returns `nil` if this event is an original, and remembers the
+  /// event.
   mutating func original(of event: StoredEvent) -> EventID? {
     let time = event.time.nanosecondsSince1970
     latest = max(latest, time)
@@ -56,7 +58,7 @@ struct DuplicateWindow: Sendable {
     return nil
   }
 
-  /// How many events are remembered.
+  /// The number of remembered events.
   var count: Int { originals.count }
 
   private mutating func keep(_ original: Original, as key: Key) {

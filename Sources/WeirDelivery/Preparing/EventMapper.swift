@@ -1,12 +1,12 @@
-// EventMapper: what is done to events for one provider, and which events are not for that provider.
+// EventMapper: changes events for one provider, and selects the events for that provider.
 
 public import Weir
 
-/// What is done to events for one provider: fields are added, names and values get the provider's form, and events that
-/// are not for the provider are withheld.
+/// Changes events for one provider: adds fields, converts names and values to the provider's form, and withholds events
+/// that are not for the provider.
 ///
-/// A mapper is a value made of closures, and mappers compose: each works on what the one before it made. A mapper does
-/// nothing until it is attached to a provider with ``Provider/mapped(by:)``:
+/// A mapper is a value made of closures. Mappers compose: each mapper changes what the previous mapper returned. A
+/// mapper has no effect until it is attached to a provider with ``Provider/mapped(by:)``:
 ///
 /// ```swift
 /// let shop = EventMapper(
@@ -19,7 +19,7 @@ public import Weir
 /// try dispatcher.add(HTTPProvider(SegmentPreset(writeKey: key)).mapped(by: shop))
 /// ```
 ///
-/// What none of the mappers does, a closure does. It returns the changed event, or nil if the event is not for the
+/// For other changes, use a closure. The closure returns the changed event, or `nil` if the event is not for the
 /// provider:
 ///
 /// ```swift
@@ -28,39 +28,39 @@ public import Weir
 /// }
 /// ```
 ///
-/// **Order.** Derived fields come first, whatever the place of ``deriving(from:_:)`` among the other mappers: they are
-/// computed from the event as it was captured, and the contract is held against the event with them. Then come the
-/// contract's defaults and flags and the redaction (``DeliveryOptions``), and then all other mappers, in their order.
-/// So a closure sees the flags, and never a sensitive value.
+/// **Order.** Derived fields are computed first, regardless of the place of ``deriving(from:_:)`` among the mappers.
+/// They are computed from the event as it was captured, and the contract is checked against the event with these
+/// fields. The contract's defaults and flags and the redaction (``DeliveryOptions``) come next. All other mappers come
+/// last, in their order. So a closure sees the flags, and never a sensitive value.
 ///
-/// **Withheld events.** An event that is withheld is never given to the provider, and the provider never acknowledges
-/// it: the ledger counts it as ``Ledger/LossReason/withheld`` for this provider, and its journey says so. It stays in
-/// the log, and other providers get it.
+/// **Withheld events.** A withheld event is never delivered to the provider, and the provider never acknowledges the
+/// event. For this provider, the ledger counts the event as ``Ledger/LossReason/withheld``, and the event's journey
+/// shows this. The event stays in the log, and other providers get it.
 ///
-/// **Repetition.** An event may be delivered again, and is mapped again then. So a mapper should depend on the event
-/// alone. No mapper changes ``PreparedEvent/stored``, ``PreparedEvent/flags`` and ``PreparedEvent/violations``, which
-/// name fields as the program does.
+/// **Repetition.** If an event is delivered again, it is mapped again. So the result of a mapper should depend only on
+/// the event. No mapper changes ``PreparedEvent/stored``, ``PreparedEvent/flags`` and ``PreparedEvent/violations``,
+/// which use the field names of the program.
 ///
-/// **Names that collide.** Two fields of one object can come out with the same name, as `userID` and `user_id` do in
-/// snake_case. No value is lost then: a field whose name did not change keeps it, after that the one that comes first;
-/// the others get `_2`, `_3` and so on. ``PreparedEvent/Counts/renamed`` counts them.
+/// **Name collisions.** Two fields of one object may get the same name, as `userID` and `user_id` do in snake_case. No
+/// value is lost: a field whose name did not change keeps the name, otherwise the first field does. The other fields
+/// get the suffixes `_2`, `_3` and so on. ``PreparedEvent/Counts/renamed`` counts these fields.
 ///
-/// **Cost and threads.** Mappers run off the capture path, one event at a time, in the provider's own task. A closure
-/// that takes long holds up its own provider alone.
+/// **Cost and threads.** Mappers run off the capture path, one event at a time, on the provider's thread. A slow
+/// closure delays only its own provider.
 public struct EventMapper: Sendable {
-  /// One step. False: the event is not for this provider.
+  /// One step. Returns `false` if the event is not for this provider.
   typealias Step = @Sendable (inout PreparedEvent, inout PreparedEvent.Counts) -> Bool
 
   private let derivations: [Derivation]
   private let steps: [Step]
 
-  /// Does what each of the mappers does, one after the other. Without any, events stay as they are.
+  /// Creates a mapper that applies these mappers one after the other. Without mappers, events are unchanged.
   public init(_ mappers: EventMapper...) {
     derivations = mappers.flatMap(\.derivations)
     steps = mappers.flatMap(\.steps)
   }
 
-  /// Does what the closure does: it returns the changed event, or nil if the event is not for the provider.
+  /// Creates a mapper from a closure, which returns the changed event, or `nil` if the event is not for the provider.
   public init(_ body: @escaping @Sendable (PreparedEvent) -> PreparedEvent?) {
     self.init(step: { event, _ in
       guard let mapped = body(event) else { return false }
@@ -79,13 +79,13 @@ public struct EventMapper: Sendable {
     steps = []
   }
 
-  /// This mapper, and `next` on what it made.
+  /// Returns a mapper that applies this mapper, and then `next`.
   public func then(_ next: EventMapper) -> EventMapper {
     EventMapper(self, next)
   }
 
-  /// The event in the provider's form; nil if it is not for the provider. What comes between derived fields and the
-  /// rest is left out: see ``Preparation``.
+  /// Returns the event in the provider's form, or `nil` if the event is not for the provider. Leaves out the steps
+  /// between the derived fields and the other mappers: see ``Preparation``.
   func callAsFunction(_ event: PreparedEvent) -> PreparedEvent? {
     var mapped = event
     var counts = PreparedEvent.Counts()
@@ -93,12 +93,12 @@ public struct EventMapper: Sendable {
     return map(&mapped, &counts) ? mapped : nil
   }
 
-  /// Adds derived fields to an event that nothing was done to yet.
+  /// Adds derived fields to an event that no other step has changed.
   func derive(_ event: inout PreparedEvent, _ counts: inout PreparedEvent.Counts) {
     for derivation in derivations { derivation.add(to: &event, &counts) }
   }
 
-  /// Does the rest; false if the event is not for the provider.
+  /// Applies the other mappers. Returns `false` if the event is not for the provider.
   func map(_ event: inout PreparedEvent, _ counts: inout PreparedEvent.Counts) -> Bool {
     for step in steps {
       guard step(&event, &counts) else { return false }
@@ -108,20 +108,20 @@ public struct EventMapper: Sendable {
 }
 
 extension EventMapper {
-  /// Events of these types alone: those that one of the types can read, or could but for a field. What is damaged or
-  /// replaced in an event does not make the event another type's.
+  /// Keeps only events of these types: events that one of the types can read, or could read except for a field. So a
+  /// damaged or redacted field does not exclude an event.
   ///
-  /// Costs a decoding of the event for each type in turn, some microseconds.
+  /// Decodes the event for each type in turn, which costs some microseconds.
   public static func only(_ types: any Event.Type...) -> EventMapper {
     only { event in types.contains { event.stored.isOf($0) } }
   }
 
-  /// Those events alone for which the closure answers true.
+  /// Keeps only events for which the closure returns `true`.
   public static func only(_ isForProvider: @escaping @Sendable (PreparedEvent) -> Bool) -> EventMapper {
     EventMapper(step: { event, _ in isForProvider(event) })
   }
 
-  /// Other names for events, by their name as it is by then. Other events keep their names.
+  /// Renames events, by their names as the earlier mappers made them. Other events keep their names.
   public static func renaming(events names: [String: String]) -> EventMapper {
     EventMapper(step: { event, _ in
       if let name = names[event.name] { event.name = name }
@@ -131,7 +131,8 @@ extension EventMapper {
 }
 
 extension StoredEvent {
-  /// Whether the event is one of the type's: one that it reads, or would but for a field.
+  /// Returns whether the event is an event of this type: the type can read the event, or could read it except for a
+  /// field.
   fileprivate func isOf(_ type: any Event.Type) -> Bool {
     do { return try type.init(self) != nil } catch { return true }
   }

@@ -1,11 +1,12 @@
-// Mappers that derive: fields that follow from an event as it was captured.
+// Mappers that derive: fields computed from an event as it was captured.
 
 public import Weir
 
 extension EventMapper {
-  /// Fields that follow from an event of one type. The closure gets the event, and the event as it is in the log.
+  /// Adds fields computed from an event of one type. The closure gets the event, and the event as it is stored in the
+  /// log.
   ///
-  /// An area of a program (feed, profile, checkout) keeps what is derived from its events next to them:
+  /// Each area of a program (feed, profile, checkout) can keep its derivations next to its events:
   ///
   /// ```swift
   /// extension EventMapper {
@@ -18,13 +19,14 @@ extension EventMapper {
   /// }
   /// ```
   ///
-  /// Derived fields cost a capture nothing, and are not in the log: they are computed from the true values of the event
-  /// before anything else is done to it. A field that the event has itself, or that was derived before, is never
-  /// replaced: ``PreparedEvent/Counts/collisions`` counts it, by the type's name. If the closure throws, or the event
-  /// can't be read as one of its type, the event goes on without, and ``PreparedEvent/Counts/underived`` counts it.
+  /// Derived fields cost a capture nothing, and are not in the log. They are computed from the true values of the event
+  /// before any other step. A field that the event has, or that was derived before, is never replaced;
+  /// ``PreparedEvent/Counts/collisions`` counts such fields by the type's name. If the closure throws, or the event
+  /// can't be read as an event of its type, the event continues without the derived fields, and
+  /// ``PreparedEvent/Counts/underived`` counts the event.
   ///
-  /// The values are the true ones, of sensitive fields too: a field that is computed from these is replaced before the
-  /// provider gets the event only if the contract marks it.
+  /// The closure gets the true values of sensitive fields too. A field derived from sensitive values is redacted only
+  /// if the contract marks the field.
   public static func deriving<E: Event>(
     from type: E.Type, _ fields: @escaping @Sendable (E, StoredEvent) throws -> FieldObject
   ) -> EventMapper {
@@ -35,7 +37,7 @@ extension EventMapper {
       })
   }
 
-  /// Fields that follow from an event of any type, as ``deriving(from:_:)`` has it. What is counted is counted under
+  /// Adds fields computed from an event of any type, like ``deriving(from:_:)``. Problems are counted under
   /// `StoredEvent`.
   public static func deriving(
     _ fields: @escaping @Sendable (StoredEvent) throws -> FieldObject
@@ -43,7 +45,7 @@ extension EventMapper {
     EventMapper(deriving: Derivation(name: "\(StoredEvent.self)", fields: fields))
   }
 
-  /// A derivation, and the name that its faults are counted under.
+  /// A derivation, and the name under which its problems are counted.
   struct Derivation: Sendable {
     let name: String
     let fields: @Sendable (StoredEvent) throws -> FieldObject

@@ -1,9 +1,9 @@
-// Mappers of fields: which ones a provider gets, and in what shape.
+// Mappers of fields: which fields a provider gets, and in what structure.
 
 public import Weir
 
 extension EventMapper {
-  /// Fields that every event gets, but for those of whose name it has one of its own.
+  /// Adds these fields to every event. A field that the event already has is not replaced.
   public static func adding(_ fields: FieldObject) -> EventMapper {
     EventMapper(step: { event, _ in
       for field in fields where event.fields[field.name] == nil { event.fields[field.name] = field.value }
@@ -11,10 +11,10 @@ extension EventMapper {
     })
   }
 
-  /// A field whose value is computed from the event as it is by then, with its context; nil: this event does not get
-  /// it. An event that has a field of the name keeps its own.
+  /// Adds a field whose value is computed from the event as the earlier mappers made it, with its context. If the
+  /// closure returns `nil`, the event does not get the field. A field that the event already has is not replaced.
   ///
-  /// Sensitive values are replaced by then. What follows from these ``deriving(from:_:)`` computes.
+  /// Sensitive values are already replaced. To compute a field from their true values, use ``deriving(from:_:)``.
   public static func adding(
     _ name: String, _ value: @escaping @Sendable (PreparedEvent) -> FieldValue?
   ) -> EventMapper {
@@ -24,7 +24,7 @@ extension EventMapper {
     })
   }
 
-  /// These fields of the event alone, of those that it has itself.
+  /// Keeps only these of the event's own fields.
   public static func only(fields names: String...) -> EventMapper {
     let names = Set(names)
     return EventMapper(step: { event, _ in
@@ -33,7 +33,7 @@ extension EventMapper {
     })
   }
 
-  /// All fields of the event but these.
+  /// Removes these fields from the event.
   public static func without(fields names: String...) -> EventMapper {
     let names = Set(names)
     return EventMapper(step: { event, _ in
@@ -42,8 +42,8 @@ extension EventMapper {
     })
   }
 
-  /// The context's fields among those of the event, for providers that know of no context: global fields under the
-  /// bound ones, both under the event's own. The context keeps user and view.
+  /// Moves the context's fields into the event's fields, for providers without contexts. The event's own fields take
+  /// precedence over bound fields, and bound fields over global fields. The context keeps its user and view.
   public static func joiningContext() -> EventMapper {
     EventMapper(step: { event, _ in
       var joined = event.fields
@@ -56,9 +56,10 @@ extension EventMapper {
     })
   }
 
-  /// The members of nested objects as fields of their own, under names such as `price_amount`; in the context too.
+  /// Replaces nested objects by their members, under names such as `price_amount`. Applies to the event and its
+  /// context.
   ///
-  /// Arrays stay as they are, with the objects in them, and so does an object without members.
+  /// Arrays are unchanged, including the objects in them. An empty object is unchanged.
   public static func flattening(separator: String = "_") -> EventMapper {
     EventMapper(step: { event, counts in
       event.mapObjects { $0.flattened(separator, &counts) }
@@ -78,7 +79,8 @@ extension PreparedEvent {
 }
 
 extension FieldObject {
-  /// The same fields, with the objects in them, in arrays too, changed; their own members first if `change` does that.
+  /// Returns the same fields with `change` applied to the objects in them, including objects in arrays. To change the
+  /// innermost objects first, `change` must call this method.
   func mappingInner(_ change: (FieldObject) -> FieldObject) -> FieldObject {
     guard contains(where: { $0.value.holdsObject }) else { return self }
     return FieldObject(map { Member(name: $0.name, value: $0.value.mappingInner(change)) })

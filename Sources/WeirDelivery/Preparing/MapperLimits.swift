@@ -1,13 +1,14 @@
-// Mappers of limits: names and values that are longer than a provider takes are cut.
+// Mappers of limits: cut names and values that are too long for a provider.
 
 import Weir
 
 extension EventMapper {
-  /// Names (of events, fields and the context's fields and traits) and values (texts and bytes) of at most so many
-  /// bytes; nil: of any length. A name has at least 8 bytes.
+  /// Cuts names and values to at most this many bytes; `nil` means any length. Applies to the names of events, fields,
+  /// and the context's fields and traits, and to the values that are texts or bytes. The limit of names is at least 8
+  /// bytes.
   ///
-  /// ``PreparedEvent/Counts/truncated`` counts what is cut. Texts are bytes of UTF-8, and are never cut in the middle
-  /// of a character.
+  /// ``PreparedEvent/Counts/truncated`` counts the cuts. The length of a text is its length in UTF-8. A text is never
+  /// cut within a character.
   public static func limiting(nameBytes: Int? = nil, valueBytes: Int? = nil) -> EventMapper {
     let names = nameBytes.map { max($0, 8) }
     let values = valueBytes.map { max($0, 0) }
@@ -50,7 +51,7 @@ extension FieldObject {
 }
 
 extension FieldValue {
-  /// The value within so many bytes; nil if it is.
+  /// Returns the value cut to this many bytes, or `nil` if it is not longer.
   fileprivate func cut(to limit: Int) -> FieldValue? {
     switch self {
     case .string(let text) where text.utf8.count > limit: .string(text.cut(to: limit))

@@ -1,12 +1,11 @@
-// Mappers of names: snake_case, camelCase, other names, and what happens to names that collide.
+// Mappers of names: snake_case, camelCase, other names, and the handling of names that collide.
 
 import Weir
 
 extension EventMapper {
-  /// Names in snake_case: those of events, of fields however deep they are nested, and of the context's fields and
-  /// traits.
+  /// Converts names to snake_case: the names of events, of fields at any depth, and of the context's fields and traits.
   ///
-  /// | as the program has it | as the provider gets it |
+  /// | name in the program | name for the provider |
   /// |---|---|
   /// | `userID`, `userIDs` | `user_id`, `user_ids` |
   /// | `HTTPStatus`, `parseURLPath2` | `http_status`, `parse_url_path2` |
@@ -17,19 +16,20 @@ extension EventMapper {
   /// | `page-view` | `page_view` |
   /// | `größeÄndern` | `größe_ändern` |
   ///
-  /// `separator` takes the place of dots. `words` are names that are one word against the rules, exactly as they are
-  /// written. What is in snake_case already stays as it is.
+  /// `separator` replaces dots. `words` are exceptions from the rules: each counts as one word, exactly as it is
+  /// written. Names that are already in snake_case are unchanged.
   public static func snakeCase(separator: String = "_", words: [String] = []) -> EventMapper {
     styled(separator, words, \.snakeCase)
   }
 
-  /// Names in camelCase, otherwise as ``snakeCase(separator:words:)``: `user_id` and `UserID` become `userId`.
+  /// Converts names to camelCase, otherwise like ``snakeCase(separator:words:)``: `user_id` and `UserID` become
+  /// `userId`.
   public static func camelCase(separator: String = ".", words: [String] = []) -> EventMapper {
     styled(separator, words, \.camelCase)
   }
 
-  /// Other names for fields of the event itself, by their name as it is by then; in all events, or in those named
-  /// `event`.
+  /// Renames fields of the event itself, in all events or in the events named `event`. The names of the fields and of
+  /// the event are compared as the earlier mappers made them.
   public static func renaming(fields names: [String: String], in event: String? = nil) -> EventMapper {
     EventMapper(step: { prepared, counts in
       guard event == nil || event == prepared.name else { return true }
@@ -54,10 +54,12 @@ extension EventMapper {
   }
 }
 
-/// Names and what they become. Taking a name apart costs a microsecond or two, and there are few different ones.
+/// A cache of mapped names. Splitting a name into words costs one or two microseconds, and there are few different
+/// names.
 private final class MappedNames: Sendable {
   private static let limit = 4096
-  /// Longer names are not kept: those that a program declares are shorter, and what is kept takes a megabyte or two.
+  /// Longer names are not cached. The names that a program declares are shorter, and the cache takes one or two
+  /// megabytes.
   private static let longestName = 256
   private let known = Lock<[String: String]>([:])
   private let map: @Sendable (String) -> String
@@ -71,7 +73,7 @@ private final class MappedNames: Sendable {
     return known.withLock { known in
       if let mapped = known[name] { return mapped }
       let mapped = map(name)
-      // Names that an event makes up as it goes (a dictionary's keys) must not take memory for ever.
+      // Names that are made up at run time, such as a dictionary's keys, must not take memory for ever.
       if known.count >= Self.limit { known.removeAll(keepingCapacity: true) }
       known[name] = mapped
       return mapped
@@ -84,7 +86,7 @@ extension FieldObject {
     mappingInner { $0.styled(names, &counts) }.renamed(counting: &counts) { names[$0] }
   }
 
-  /// The same fields under other names, each under one of its own.
+  /// Returns the same fields under mapped, distinct names.
   func renamed(
     counting counts: inout PreparedEvent.Counts, limit: Int = .max, _ map: (String) -> String
   ) -> FieldObject {
@@ -97,13 +99,13 @@ extension FieldObject {
     return FieldObject(told: renamed, apart: isChanged, limit: limit, &counts)
   }
 
-  /// Fields of which some got a new name. Where two have the same, one that is not new keeps it, otherwise the first,
-  /// and the others get a number, within `limit` bytes: see ``EventMapper``.
+  /// Creates fields of which some were renamed. If two fields have the same name, a field that was not renamed keeps
+  /// the name, otherwise the first field does. The others get a number, within `limit` bytes: see ``EventMapper``.
   init(told renamed: [Member], apart isChanged: [Bool], limit: Int = .max, _ counts: inout PreparedEvent.Counts) {
     self.init(renamed)
     guard isChanged.contains(true), Set(members.map(\.name)).count < members.count else { return }
     var taken = Set(members.indices.filter { !isChanged[$0] }.map { members[$0].name })
-    // The next number of each name. Names that may come out the same once they are cut count together.
+    // The next number for each name. Names that may be the same after a cut share their numbers.
     var next: [String: Int] = [:]
     for index in members.indices where isChanged[index] && !taken.insert(members[index].name).inserted {
       let name = members[index].name

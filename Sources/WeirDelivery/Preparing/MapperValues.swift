@@ -1,4 +1,4 @@
-// Mappers of values: the forms that a provider takes, wherever they are in fields and context.
+// Mappers of values: convert values in fields and context to the forms that a provider accepts.
 
 import Weir
 
@@ -9,19 +9,19 @@ import Weir
 #endif
 
 extension EventMapper {
-  /// How a provider wants dates.
+  /// The form of dates.
   public enum DateForm: Hashable, Sendable, CaseIterable {
-    /// RFC 3339 in Universal Time, `2026-11-21T00:00:00.5Z` with nine decimals; outside the years 0 to 9999, for which
-    /// it has no form, seconds since 2001-01-01T00:00:00Z.
+    /// RFC 3339 in UTC with nine decimals, such as `2026-11-21T00:00:00.500000000Z`. RFC 3339 covers only the years 0
+    /// to 9999; for other years, the number of seconds since 2001-01-01T00:00:00Z.
     case text
-    /// Seconds since 1970, with decimals.
+    /// The seconds since 1970, with decimals.
     case seconds
-    /// Whole milliseconds since 1970; with what 64 bits can't hold, a floating-point number.
+    /// The whole milliseconds since 1970. A floating-point number if the value does not fit into 64 bits.
     case milliseconds
   }
 
-  /// Only what JSON has a form for: dates in the form given, identifiers as text, bytes as base64, integers beyond
-  /// ±(2^53 - 1) as text, and numbers that are not finite as `NaN`, `Infinity` and `-Infinity`.
+  /// Converts values to forms that JSON has: dates to the given form, UUIDs to text, bytes to base64, integers beyond
+  /// ±(2^53 - 1) to text, and non-finite numbers to `NaN`, `Infinity` and `-Infinity`.
   public static func jsonValues(dates form: DateForm = .text) -> EventMapper {
     values { value in
       switch value {
@@ -33,7 +33,7 @@ extension EventMapper {
     }
   }
 
-  /// Each value that is neither an object nor an array, changed.
+  /// Changes each value that is neither an object nor an array.
   private static func values(_ change: @escaping @Sendable (FieldValue) -> FieldValue) -> EventMapper {
     EventMapper(step: { event, _ in
       event.mapObjects { $0.mappingValues(change) }

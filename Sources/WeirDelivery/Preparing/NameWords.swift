@@ -1,27 +1,28 @@
-// NameWords: the words of a name, whatever its style, so that mappers can put them together in another one.
+// NameWords: splits a name in any style into words, so that mappers can join them in another style.
 
 import Weir
 
-/// A name taken apart: `HTTPStatus` is `HTTP` and `Status`.
+/// A name split into words: `HTTPStatus` consists of `HTTP` and `Status`.
 ///
-/// A word begins
-///  - after `_` and whatever else is neither letter nor digit,
-///  - at a capital after a small letter or a digit (`userID`, `v2Events`),
-///  - at the last of several capitals that a small letter follows (`HTTPStatus`), but for a plural (`userIDs`).
+/// A word starts
+///  - after `_` and any other character that is neither a letter nor a digit,
+///  - at an uppercase letter after a lowercase letter or a digit (`userID`, `v2Events`),
+///  - at the last of several uppercase letters if a lowercase letter follows (`HTTPStatus`), except for a plural
+///    (`userIDs`).
 ///
-/// Digits belong to the word before them (`UTF8`, `parseURLPath2`). Letters without case, such as those of Chinese,
-/// begin no word. What is to be one word against these rules (`OAuth`, `iPhone`) has to be told.
+/// Digits belong to the word before them (`UTF8`, `parseURLPath2`). Letters without case, such as Chinese letters,
+/// start no word. Words that these rules would split (`OAuth`, `iPhone`) must be passed explicitly.
 struct NameWords {
   enum Piece: Hashable {
     case word(String)
-    /// So many of `_`.
+    /// This many underscores.
     case underscores(Int)
   }
 
   private(set) var pieces: [Piece] = []
   private var word = ""
 
-  /// Takes `name` apart; `kept` are words of their own, exactly as they are written, the longest first.
+  /// Splits `name`. `kept` are whole words, exactly as they are written, the longest first.
   init(_ name: Substring, keeping kept: [[Character]]) {
     let text = Array(name)
     var index = 0
@@ -63,7 +64,7 @@ struct NameWords {
     return isSmall(text, index + 1) && !isPlural(text, index + 1)
   }
 
-  /// An `s` that ends a word: `userIDs`, `parseURLsFast`.
+  /// Whether an `s` ends a word here: `userIDs`, `parseURLsFast`.
   private static func isPlural(_ text: [Character], _ index: Int) -> Bool {
     text[index] == "s" && !isSmall(text, index + 1)
   }
@@ -72,7 +73,7 @@ struct NameWords {
     index < text.count && text[index].isLetter && !text[index].isUppercase
   }
 
-  /// Whether `word` stands at `index` and ends there as a word does.
+  /// Whether `word` is at `index` and ends there like a word.
   private static func isWord(_ word: [Character], _ text: [Character], _ index: Int) -> Bool {
     guard let last = word.last, text[index...].starts(with: word) else { return false }
     let next = index + word.count
@@ -120,7 +121,8 @@ extension NameWords {
 }
 
 extension String {
-  /// With a capital, where the first letter has one that is a single letter: that of `ß` is `SS`, which is two.
+  /// The text with an uppercase first letter, if the uppercase form is a single letter. That of `ß` is `SS`, which is
+  /// two.
   fileprivate var capitalizedFirst: String {
     let capital = prefix(1).uppercased()
     return (capital.count == 1 ? capital : String(prefix(1))) + dropFirst().lowercased()

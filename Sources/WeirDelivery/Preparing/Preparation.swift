@@ -1,29 +1,29 @@
-// Preparation: what happens to an event between the log and one provider.
+// Preparation: the steps between the log and one provider.
 
 package import Weir
 import WeirContracts
 
-/// Makes of an event in the log the event that a provider gets: derived fields, contract, duplicates, redaction, and
-/// the provider's other mappers, in this order.
+/// Converts an event of the log to the event that a provider gets. The steps are derived fields, contract, duplicates,
+/// redaction, and the provider's other mappers, in this order.
 ///
 ///  1. **Derived fields** are added. The event's own fields are never replaced.
-///  2. **The contract** is held against the event as it is by then. Missing mandatory fields get their default, flagged
-///     ``PreparedEvent/Flag/defaulted(field:)``; what is against it is in ``PreparedEvent/violations``, and the event
-///     is flagged ``PreparedEvent/Flag/violating``. Fields that were derived are not unknown fields.
+///  2. **The contract** is checked against the event with its derived fields. Missing mandatory fields get their
+///     defaults, flagged ``PreparedEvent/Flag/defaulted(field:)``. Violations are in ``PreparedEvent/violations``, and
+///     the event is flagged ``PreparedEvent/Flag/violating``. Derived fields are not unknown fields.
 ///  3. **Duplicates** are flagged ``PreparedEvent/Flag/duplicate(of:)``, by the event as it was captured.
-///  4. **Redaction**: ``FieldValue/redacted`` takes the place of what the event's declaration, the contract or the
+///  4. **Redaction**: ``FieldValue/redacted`` replaces the values that the event's declaration, the contract or the
 ///     context marks as sensitive, in fields, context and violations. ``PreparedEvent/stored`` is redacted too.
-///  5. **The mapper** brings the event into the provider's form, or withholds it.
+///  5. **The mapper** converts the event to the provider's form, or withholds the event.
 ///
-/// The contract and the duplicates never keep an event from the provider. What the log itself wrote (notices, and the
-/// events of a user who is associated or disassociated) is not prepared; an event whose definition is lost is, with its
-/// payload redacted, but is not held against the contract.
+/// The contract and the duplicates never withhold an event. Events that the log wrote itself (notices, and changes of
+/// the default user) are not prepared. An event whose definition is lost is prepared with its payload redacted, but is
+/// not checked against the contract.
 ///
-/// The same events, in the same order, always come out the same. It is a value with the state of the duplicates' window
-/// and counts; use one for each provider, on one thread at a time. Costs a third of a microsecond an event where there
-/// is nothing to do, and some five with all steps and a mapper, off the capture path.
+/// The same events in the same order always give the same result. The value holds the window of duplicates and the
+/// counts: use one for each provider, on one thread at a time. An event costs a third of a microsecond if there is
+/// nothing to do, and about five microseconds with all steps and a mapper, off the capture path.
 package struct Preparation: Sendable {
-  /// What happened so far.
+  /// The counts so far.
   package var counts: PreparedEvent.Counts {
     var counts = counted
     counts.forgotten = window?.forgotten ?? 0
@@ -36,7 +36,7 @@ package struct Preparation: Sendable {
   private var window: DuplicateWindow?
   private var counted = PreparedEvent.Counts()
 
-  /// What these options and this mapper say is done to events.
+  /// Creates a preparation with these options and this mapper.
   package init(_ options: DeliveryOptions = DeliveryOptions(), mapper: EventMapper = EventMapper()) {
     contract = options.contract
     redaction = options.redactsSensitive ? Redaction(contract) : nil
@@ -44,7 +44,8 @@ package struct Preparation: Sendable {
     window = options.duplicateWindow.map { DuplicateWindow($0, limit: options.duplicateMemory) }
   }
 
-  /// The event as the provider gets it; nil if it does not get it: ``counts`` says why.
+  /// Returns the event as the provider gets it. Returns `nil` if the provider does not get the event; ``counts`` shows
+  /// why.
   package mutating func prepare(_ stored: StoredEvent) -> PreparedEvent? {
     guard !stored.name.hasPrefix(EventType.reservedPrefix) || stored.name == StoredEvent.undefinedName else {
       counted.passed += 1
@@ -66,12 +67,12 @@ package struct Preparation: Sendable {
   private mutating func check(_ event: inout PreparedEvent) {
     guard let contract else { return }
     let stored = event.stored
-    // Of a payload that can't be read nobody can say what it lacks.
+    // A payload that can't be read can't be checked for missing fields.
     let outcome =
       stored.isUnread
       ? contract.check(stored)
       : contract.check(name: event.name, fields: event.fields, declaration: stored.declaration)
-    // Only fields of the event's own can be unknown to the contract: the program says nothing with the others.
+    // Only the event's own fields can be unknown to the contract; the other fields come from a mapper.
     let added = outcome.isClean ? [] : event.fields.filter { stored.fields[$0.name] == nil }
     event.violations = outcome.violations.filter { violation in
       !violation.isOfUnknownField || !added.contains { FieldPath.escaped($0.name) == violation.topField }
@@ -91,7 +92,7 @@ package struct Preparation: Sendable {
 }
 
 extension Violation {
-  /// The rule of ``CompiledContract`` for fields that the contract does not name.
+  /// Whether this is a violation of the rule of ``CompiledContract`` about fields that the contract does not name.
   fileprivate var isOfUnknownField: Bool { rule == "unknown field" }
 
   /// The first part of the field's path.

@@ -1,42 +1,42 @@
-// PreparedEvent: an event on its way out of the log, completed, checked and flagged.
+// PreparedEvent: an event that was completed, checked and flagged for one provider.
 
 public import Weir
 public import WeirContracts
 
-/// An event as providers get it: with derived fields and defaults, checked against the contract, sensitive values
-/// replaced, in the form that the provider's ``EventMapper`` gives it.
+/// An event as a provider gets it: with derived fields and defaults, checked against the contract, with sensitive
+/// values replaced, in the form that the provider's ``EventMapper`` returns.
 public struct PreparedEvent: Hashable, Sendable {
-  /// What was noticed about an event while it was prepared. No flag keeps an event from being delivered.
+  /// A finding about an event. No flag prevents the delivery of the event.
   public enum Flag: Hashable, Sendable {
-    /// The contract's default was filled in for this field, which the event lacks.
+    /// The event lacks this field, and the contract's default was filled in.
     case defaulted(field: String)
-    /// The event has the same content, from the same source, as this one, which was captured within
-    /// ``DeliveryOptions/duplicateWindow`` and came first.
+    /// The event is a duplicate of this event: both have the same content and the same source, and were captured within
+    /// ``DeliveryOptions/duplicateWindow``. The other event came first.
     case duplicate(of: EventID)
-    /// The event is against the contract; ``PreparedEvent/violations`` says how.
+    /// The event violates the contract: see ``PreparedEvent/violations``.
     case violating
   }
 
-  /// The event as it is in the log: its id, offset and time, its name and fields before anything was done to them. Once
-  /// the event is prepared, sensitive values are replaced here too.
+  /// The event as it is in the log: its id, offset and time, and its name and fields before any change. Sensitive
+  /// values are replaced here too once the event is prepared.
   public internal(set) var stored: StoredEvent
 
-  /// The name to deliver it under.
+  /// The name under which the event is delivered.
   public var name: String
 
-  /// The fields to deliver: those of the event, derived ones, defaults.
+  /// The fields that are delivered: the event's fields, derived fields and defaults.
   public var fields: FieldObject
 
-  /// The context to deliver.
+  /// The context that is delivered.
   public var context: EventContext
 
-  /// What was noticed.
+  /// The findings.
   public package(set) var flags: Set<Flag>
 
-  /// How it is against the contract.
+  /// The violations of the contract.
   public package(set) var violations: [Violation]
 
-  /// The event as it is in the log, nothing done to it yet.
+  /// Creates an event as it is in the log, before any change.
   public init(_ stored: StoredEvent) {
     self.stored = stored
     name = stored.name

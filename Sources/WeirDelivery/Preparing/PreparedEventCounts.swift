@@ -1,41 +1,41 @@
-// PreparedEvent.Counts: what happened to the events that were prepared. Whatever is withheld, replaced or passed over
-// is in here.
+// PreparedEvent.Counts: the counts of prepared events. Everything that is withheld, replaced or skipped is counted
+// here.
 
 extension PreparedEvent {
-  /// What became of the events that were prepared for one provider: see ``Dispatcher/preparationCounts(of:)``.
+  /// The counts of the events prepared for one provider: see ``Dispatcher/preparationCounts(of:)``.
   public struct Counts: Hashable, Sendable {
-    /// Events that came out, for the provider to have.
+    /// Events that were prepared for the provider.
     public internal(set) var prepared: UInt64 = 0
 
-    /// What is no event of the program, and does not come out: notices, and the log's own events of a user who is
-    /// associated or disassociated.
+    /// Events that were skipped because they are not the program's: notices, and the log's own events about changes of
+    /// the default user.
     public internal(set) var passed: UInt64 = 0
 
-    /// Events that the mapper withheld: they are not for the provider.
+    /// Events that the mapper withheld.
     public internal(set) var withheld: UInt64 = 0
 
-    /// Events whose derived fields could not be computed, by the name of the type they derive from: reading the event
-    /// or deriving threw. They went on without.
+    /// Events whose derived fields could not be computed, by the name of the type that the fields derive from: reading
+    /// the event or deriving the fields threw. These events continue without the derived fields.
     public internal(set) var underived: [String: UInt64] = [:]
 
-    /// Derived fields that were left out because the event had one of the name, or one was derived before, by the name
-    /// of the type they derive from.
+    /// Derived fields that were left out because the event already had a field of that name, or because such a field
+    /// was derived before. By the name of the type that the fields derive from.
     public internal(set) var collisions: [String: UInt64] = [:]
 
-    /// Events into which defaults of the contract were filled.
+    /// Events in which defaults of the contract were filled in.
     public internal(set) var defaulted: UInt64 = 0
 
-    /// Events that are against the contract.
+    /// Events that violate the contract.
     public internal(set) var violating: UInt64 = 0
 
-    /// Events flagged as duplicates. They came out all the same.
+    /// Events flagged as duplicates. These events are delivered too.
     public internal(set) var duplicates: UInt64 = 0
 
-    /// Events that the duplicates' window had to forget while a duplicate might still have come: raise
-    /// ``DeliveryOptions/duplicateMemory`` if this grows.
+    /// Events that the window of duplicates forgot while a duplicate could still have come. If this grows, raise
+    /// ``DeliveryOptions/duplicateMemory``.
     public internal(set) var forgotten: UInt64 = 0
 
-    /// Fields whose name another one had after mapping, and that got a number: see ``EventMapper``.
+    /// Fields that got a number because another field had the same name after mapping: see ``EventMapper``.
     public internal(set) var renamed: UInt64 = 0
 
     /// Names and values that the mapper cut.

@@ -1,11 +1,12 @@
-// Redaction of prepared events: what the declaration, the contract or the context marks as sensitive is replaced.
+// Redaction of prepared events: replaces the values that the declaration, the contract or the context marks as
+// sensitive.
 
 import Weir
 import WeirContracts
 
-/// What is replaced in events before they leave the process.
+/// The values that are replaced in events before the events leave the process.
 struct Redaction: Sendable {
-  /// The paths that the contract marks, for each event that has some.
+  /// The paths that the contract marks as sensitive, by event name.
   private let contractPaths: [String: [FieldPath]]
 
   init(_ contract: CompiledContract?) {
@@ -17,7 +18,7 @@ struct Redaction: Sendable {
     contractPaths = paths
   }
 
-  /// Replaces what is sensitive in fields, context and violations.
+  /// Replaces sensitive values in fields, context and violations.
   func redact(_ event: inout PreparedEvent) {
     let stored = event.stored
     let paths = contractPaths[stored.name] ?? []
@@ -29,7 +30,7 @@ struct Redaction: Sendable {
 }
 
 extension StoredEvent {
-  /// The event redacted, with what is at these paths of its fields.
+  /// Returns the event redacted, with the values at these paths of its fields replaced too.
   fileprivate func redacted(besides paths: [FieldPath]) -> StoredEvent {
     let event = redacted()
     guard !paths.isEmpty else { return event }
@@ -40,7 +41,7 @@ extension StoredEvent {
 }
 
 extension FieldObject {
-  /// The fields of an event that was `stored`, edited since.
+  /// Returns the redacted fields of an event that was `stored`, and may have been changed since.
   fileprivate func redacted(besides paths: [FieldPath], as stored: StoredEvent) -> FieldObject {
     if stored.isUnread { return redacted(paths: [unreadField]) }
     return (stored.declaration.map { redacted(as: $0) } ?? self).redacted(at: paths)
@@ -54,8 +55,9 @@ extension FieldObject {
 }
 
 extension FieldValue {
-  /// With what is at the ends of these ways replaced. Arrays on the way are gone through, told or not; what is of
-  /// another shape than a way has it is replaced whole, for it may hold what was to be at its end.
+  /// Returns the value with the values at the ends of these paths replaced. Arrays on a path are traversed, whether the
+  /// path names them or not. A value whose structure differs from the path is replaced as a whole, because it may
+  /// contain the sensitive value.
   fileprivate func redacted(at ways: [ArraySlice<FieldPath.Step>]) -> FieldValue {
     if ways.isEmpty || self == .null { return self }
     if ways.contains(where: \.isEmpty) { return .redacted }

@@ -108,7 +108,7 @@ struct ClosingTests {
       let entry = try #require(report.withLock { $0 }?.entries.first)
       #expect(entry.pending == 2)
       #expect(entry.acknowledged == 0)
-      #expect(try answers(directory) == ["deliver(_:) was cancelled, for the dispatcher shuts down"])
+      #expect(try answers(directory) == ["deliver(_:) was cancelled because the dispatcher is shutting down"])
     }
   }
 
@@ -118,7 +118,7 @@ struct ClosingTests {
       let time = try await end(stage, Lingering()) { try? await stage.dispatcher.remove("lingering") }
       #expect(time == .seconds(10))
       #expect(stage.dispatcher.providers.isEmpty)
-      #expect(try answers(directory) == ["deliver(_:) was cancelled, for delivery to the provider ends"])
+      #expect(try answers(directory) == ["deliver(_:) was cancelled because delivery to the provider ends"])
     }
   }
 
@@ -133,7 +133,7 @@ struct ClosingTests {
       #expect(await stage.run([provider]) { provider.waiting == 1 })
       let report = try await stage.running([provider]) { await stage.dispatcher.shutdown(budget: .seconds(1)) }
       let entry = try #require(report.entries.first)
-      #expect(entry.error == "deliver(_:) was cancelled, for the dispatcher shuts down")
+      #expect(entry.error == "deliver(_:) was cancelled because the dispatcher is shutting down")
       #expect(entry.state == .idle)
       #expect(entry.pending == 2)
       #expect(provider.calls.last == .shutdown)
@@ -151,7 +151,7 @@ struct ClosingTests {
       try stage.capture(2)
       #expect(await stage.run([provider]) { provider.waiting == 1 })
       let report = try await stage.running([provider]) { await stage.dispatcher.shutdown(budget: .seconds(20)) }
-      #expect(report.entries.first?.error?.contains("did not answer in 2 seconds") == true, "\(report)")
+      #expect(report.entries.first?.error?.contains("did not return within 2 seconds") == true, "\(report)")
       #expect(report.entries.first?.state == .backingOff)
     }
   }

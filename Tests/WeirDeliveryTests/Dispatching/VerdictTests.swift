@@ -201,7 +201,7 @@ struct VerdictTests {
     try await withStage(provider, 2) { stage in
       #expect(await stage.run(stubborn: [provider]) { provider.waiting == 1 })
       #expect(await stage.run(stubborn: [provider]) { stage.entry().state == .backingOff })
-      #expect(stage.entry().error?.contains("did not answer in 30 seconds") == true)
+      #expect(stage.entry().error?.contains("did not return within 30 seconds") == true)
       stage.clock.advance(by: .seconds(10_000))
       #expect(await stage.rest(stubborn: [provider]))
       #expect(provider.callSizes == [2])
