@@ -55,7 +55,7 @@ extension JoinPoint {
       bits = Self.fireBefore(word, owner, parameters, address(implementer))
     }
 
-    /// An asynchronous function begins. Otherwise like ``begin(_:_:in:)``.
+    /// An asynchronous function begins. Otherwise like the overload before.
     @inlinable
     @inline(__always)
     public mutating func beginAsync(_ owner: Owner, _ parameters: Parameters, in implementer: Any.Type) {

@@ -140,7 +140,7 @@ public final class Dispatcher: Sendable {
     return report
   }
 
-  /// Starts delivering, until ``shutdown(budget:)``. Throws like ``run(budget:)``.
+  /// Starts delivering, until `shutdown(budget:)`. Throws like ``run(budget:)``.
   package func start() throws(WeirError) {
     guard log.isOfThisProcess else { throw forked }
     enum Outcome {
