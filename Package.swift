@@ -121,7 +121,7 @@ let package = Package(
     .target(
       name: "WeirLifecycle",
       dependencies: [
-        "Weir", "WeirDelivery", .product(name: "Logging", package: "swift-log"),
+        "Weir", "WeirDelivery",
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["Lifecycle"])),
       ],
       swiftSettings: swiftSettings

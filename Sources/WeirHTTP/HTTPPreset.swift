@@ -158,11 +158,6 @@
       }
       return "weir-\(first.id)-\(first.offset)-\(last.offset)-\(events.count)-\(String(hash, radix: 16))"
     }
-
-    /// Returns the batch of the events at these indices.
-    func subset(_ indices: some Collection<Int>) -> HTTPBatch {
-      HTTPBatch(events: indices.map { events[$0] }, encoded: indices.map { encoded[$0] })
-    }
   }
 
   /// A POST request to the preset's endpoint.

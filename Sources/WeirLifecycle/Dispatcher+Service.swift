@@ -29,6 +29,8 @@
     ///
     /// For another budget, run `cancelWhenGracefulShutdown { try await dispatcher.run(budget: budget) }` in your own
     /// service.
+    // `dispatcher.run()` in a program is `run(budget:)`, which returns a report; this is what a service group calls.
+    @_disfavoredOverload
     public func run() async throws {
       _ = try await cancelWhenGracefulShutdown { try await self.run(budget: .seconds(10)) }
     }

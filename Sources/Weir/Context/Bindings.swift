@@ -112,8 +112,8 @@ public struct Bindings: Sendable {
     try bind(scope, body)
   }
 
-  /// Runs work without a result with these bindings. So a closure of a queue, which has no result either, may consist of
-  /// a capture whose receipt is not used: `queue.async { bindings.run { tracker.track(event) } }`.
+  /// Runs work without a result with these bindings. So a closure of a queue, which has no result either, may consist
+  /// of a capture whose receipt is not used: `queue.async { bindings.run { tracker.track(event) } }`.
   public func run<Failure: Error>(_ body: () throws(Failure) -> Void) throws(Failure) {
     try bind(scope, body)
   }

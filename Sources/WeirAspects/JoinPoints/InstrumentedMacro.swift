@@ -17,7 +17,7 @@
   ///   func open(url: String) async { … }
   /// }
   ///
-  /// Elsewhere:
+  /// // Elsewhere:
   /// let hook = ItemPage.JoinPoints.like.after(.everything) { page, call, outcome in
   ///   print(call.item, call.place, outcome)
   /// }

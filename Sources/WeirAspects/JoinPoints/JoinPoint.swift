@@ -11,7 +11,7 @@ import Weir
 ///   func like(_ item: Item) -> Bool { … }
 /// }
 ///
-/// In a file of its own:
+/// // In a file of its own:
 /// let hook = ItemPage.JoinPoints.like.after(.everything) { page, call, outcome in
 ///   tracker.track(PageEvent.liked(item: call.item.id))
 /// }

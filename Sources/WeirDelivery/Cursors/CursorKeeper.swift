@@ -92,7 +92,8 @@ struct CursorKeeper {
     position.lastOffset = span.last?.offset
     defer {
       // Counted from the end of the move: otherwise a slow disk would have no time for anything else.
-      nextMove = clock.now + interval
+      // After a failure a pause, or an interval of zero would be a busy loop on a full disk.
+      nextMove = clock.now + (error == nil ? interval : max(interval, .seconds(1)))
     }
     do throws(WeirError) {
       try associations.write(upTo: span.association)

@@ -53,7 +53,7 @@ extension LogDirectory {
         log: DeliveredLog(directory: letters), isRedrive: true))
     let before = worker.shared.read { $0.report }
     worker.shared.order { $0.ending = .shutdown(target: end, deadline: clock.now + timeout) }
-    try worker.start()
+    try ProviderWorker.start([worker])
     await withTaskCancellationHandler {
       await clock.waiting(for: [worker]) { worker.shared.read { $0.isFinished } }
     } onCancel: {

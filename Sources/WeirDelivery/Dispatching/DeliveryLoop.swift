@@ -109,6 +109,8 @@ final class DeliveryLoop {
 
   /// Delivers until the end is ordered.
   func run() {
+    // The time before was not a standstill of the process.
+    signals = SignalWatch(orders)
     while !isOver { step() }
     if ending != .abandonment { end() }
     finish()

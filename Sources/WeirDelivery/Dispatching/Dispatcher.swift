@@ -12,8 +12,7 @@ public import Weir
 ///   try await warehouse.insert(events)
 ///   return events.map { _ in .accepted }
 /// })
-/// …
-/// let report = try await dispatcher.run(budget: .seconds(10))
+/// try await dispatcher.run()  // until the task is cancelled
 /// ```
 ///
 /// **At least once.** If `Tracker.track(_:)` returned `Receipt.accepted(_:)` for an event, the dispatcher delivers the
@@ -32,8 +31,8 @@ public import Weir
 /// **Threads.** Any thread or task may call any member. A forked child has no dispatcher: there, every call throws
 /// `closed` or does nothing.
 ///
-/// **End.** ``run(budget:)`` ends the delivery in order once its task is cancelled. A dispatcher that is released
-/// without that stops delivering; the settled events stay settled.
+/// **End.** ``run(budget:)`` ends the delivery in order once its task is cancelled. If a dispatcher with providers is
+/// released and never ran, a warning in the program's log says so.
 public final class Dispatcher: Sendable {
   /// The log's directory, as an absolute path.
   package let directory: String
@@ -116,9 +115,12 @@ public final class Dispatcher: Sendable {
   /// whose next try is after the budget. A call in progress is cancelled when the budget is spent. Providers that don't
   /// return prolong the end by at most ``Configuration/closingTime``.
   ///
-  /// Starts one thread for each provider, including providers added later, and starts no task. Throws `invalid` if the
-  /// dispatcher already runs, `closed` if the dispatcher has ended or in a forked child, `memory` if the system has no
-  /// more threads. Errors of a provider are in the report and in the log output.
+  /// Closing the tracker takes its time too: an `Inspector` checks the rest of the log first.
+  ///
+  /// Starts one thread for each provider, including providers added later. Each call of a provider is a task. Throws
+  /// `invalid` if the dispatcher already runs, `closed` if the dispatcher has ended or in a forked child, and `memory`
+  /// if the system has no more threads; the dispatcher has ended then. Errors of a provider are in the report and in
+  /// the log output.
   @discardableResult
   public func run(budget: Duration = .seconds(10)) async throws(WeirError) -> DeliveryReport {
     try start()
@@ -133,8 +135,9 @@ public final class Dispatcher: Sendable {
       configuration.logger?.log(
         level: entry.pending > 0 ? .warning : .info,
         """
-        delivery to \(entry.provider) from \(directory) ended: \(entry.acknowledged) acknowledged, \(entry.rejected) \
-        rejected, \(entry.pending) pending\(entry.error.map { ": \($0)" } ?? "")
+        delivery to \(entry.provider) from \(directory) ended: \(entry.pending) pending, after \
+        \(entry.acknowledged) acknowledged and \(entry.rejected) rejected during the end\
+        \(entry.error.map { ": \($0)" } ?? "")
         """)
     }
     return report
@@ -158,11 +161,8 @@ public final class Dispatcher: Sendable {
       throw WeirError(.invalid, "the dispatcher of \(directory) already runs; call run() only once", path: directory)
     case .closed: throw closed
     case .started(let workers):
-      do throws(WeirError) {
-        for worker in workers { try worker.start() }
-      } catch {
+      do throws(WeirError) { try ProviderWorker.start(workers) } catch {
         _ = close()
-        for worker in workers { worker.end(.removal) }
         throw error
       }
     }
@@ -170,7 +170,8 @@ public final class Dispatcher: Sendable {
 
   // MARK: Providers
 
-  /// Adds a provider. Delivery starts at the provider's cursor or, if there is no cursor, at ``DeliveryOptions/start``.
+  /// Adds a provider, to which the dispatcher delivers while it runs. Delivery starts at the provider's cursor or, if
+  /// there is no cursor, at ``DeliveryOptions/start``.
   ///
   /// Waits for the disk: the cursor is on disk when this returns.
   ///
@@ -223,10 +224,7 @@ public final class Dispatcher: Sendable {
     }
     guard !isLate else { throw closed }
     guard isRunning else { return }
-    do throws(WeirError) {
-      for worker in workers { try worker.start() }
-    } catch {
-      for worker in workers { worker.end(.removal) }
+    do throws(WeirError) { try ProviderWorker.start(workers) } catch {
       state.withLock { for name in claimed { $0.workers[name] = nil } }
       throw error
     }

@@ -7,6 +7,9 @@ extension Dispatcher {
   /// Delivers all events captured before the call now, regardless of the flush policies. Waits until the events are
   /// settled, until the timeout, or until the task is cancelled.
   ///
+  /// A flush may begin before ``run(budget:)``. If nobody runs the dispatcher, the flush lasts until the timeout, and
+  /// the report says why.
+  ///
   /// Returns, for each provider, the numbers of events acknowledged and rejected during the call, and the number of
   /// events pending. Does not wait for a provider that is stopped, nor for a provider whose policy lacks
   /// ``FlushPolicy/Triggers/demand``. Never throws: errors are in the report.
@@ -30,7 +33,7 @@ extension Dispatcher {
       guard !isWhole, workers.contains(where: \.isFlushed), clock.now < deadline, !Task.isCancelled else { break }
       end = await endOfLog(until: deadline)
     }
-    return report(workers, since: before, end)
+    return await Self.onThreadOfItsOwn { [end] in self.report(workers, since: before, end) }
   }
 
   /// The pause between two attempts to drain lanes for which the log has no room.
@@ -58,7 +61,7 @@ extension Dispatcher {
     var end = await endOfLog(until: deadline)
     if let trouble, end.error != nil { end.error = trouble }
     await finish(workers, .shutdown(target: end.offset, deadline: deadline))
-    return report(workers, since: before, end)
+    return await Self.onThreadOfItsOwn { [end] in self.report(workers, since: before, end) }
   }
 
   /// The end of the events captured before the call.

@@ -40,13 +40,27 @@ final class ProviderWorker: Sendable {
     orders.configuration.madeWorker?(self)
   }
 
-  /// Starts delivering. Does nothing if the worker already delivers. Throws `memory` if the system has no more threads;
-  /// then the worker has ended.
-  func start() throws(WeirError) {
+  /// Starts delivering to all of these providers or, if the system has no thread for one of them, to none. Leaves
+  /// workers out that already deliver. Throws `memory`; then the workers have ended.
+  static func start(_ workers: [ProviderWorker]) throws(WeirError) {
+    // The threads wait here until all of them are there.
+    let gate = Monitor<Bool?>(nil)
+    do throws(WeirError) {
+      for worker in workers { try worker.start(behind: gate) }
+      gate.change { $0 = true }
+    } catch {
+      gate.change { $0 = false }
+      for worker in workers { worker.takeLoop()?.finish() }
+      throw error
+    }
+  }
+
+  private func start(behind gate: Monitor<Bool?>) throws(WeirError) {
     guard let loop = takeLoop() else { return }
-    shared.publish { $0.isStarted = true }
     do throws(WeirError) {
       try startThread("weir-deliver") {
+        _ = gate.wait(until: MonotonicTime(nanoseconds: .max)) { $0 != nil }
+        guard gate.read({ $0 == true }) else { return loop.finish() }
         loop.run()
         if loop.ending == .abandonment { self.abandoned.withLock { $0 = Abandoned(loop: loop) } }
       }
@@ -54,6 +68,7 @@ final class ProviderWorker: Sendable {
       shared.publish { $0.isFinished = true }
       throw error
     }
+    shared.publish { $0.isStarted = true }
   }
 
   /// Orders the end. A worker that has not started ends immediately.

@@ -45,8 +45,5 @@ extension DeliveredLog {
 }
 
 extension DeliveredLog: LogCompanion {
-  package func logWillBeFreed() {
-    dispatcher?.warnIfNeverRun()
-    forgetLog()
-  }
+  package func logWillBeFreed() { forgetLog() }
 }

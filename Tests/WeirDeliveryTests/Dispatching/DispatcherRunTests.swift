@@ -84,7 +84,7 @@ struct DispatcherRunTests {
       }
     }
     #expect(provider.delivered.count == 5)
-    #expect(setting.lines.lines.withLock { $0.last?.text.contains("ended: 5 acknowledged") } == true)
+    #expect(setting.lines.lines.withLock { $0.last?.text.contains("after 5 acknowledged") } == true)
   }
 
   @Test func `a task that was cancelled before it ran delivers all the same`() async throws {
@@ -135,7 +135,7 @@ struct DispatcherRunTests {
     #expect(throws: WeirError.self) { try setting.dispatcher.add(ScriptedProvider(name: "late")) }
   }
 
-  @Test func `a dispatcher that never ran says so when the tracker or it goes`() throws {
+  @Test func `a dispatcher that never ran says so when it is released`() throws {
     let lines = LoggedLines()
     func warnings() -> [String] {
       lines.lines.withLock { $0.map(\.text) }.filter { $0.hasPrefix("nothing was delivered from") }

@@ -170,7 +170,7 @@ struct DispatcherTests {
       func firstOffset() -> Offset { (try? LogDirectory(directory).statistics().firstOffset) ?? 0 }
       #expect(await eventually { firstOffset() > before })
       let first = firstOffset()
-      try worker.start()
+      try ProviderWorker.start([worker])
       let end = Offset(all)
       #expect(await ClockMover(stage.clock, { [worker] }).run { worker.shared.read { $0.report.position } == end })
       let counts = worker.shared.read { $0.report.counts }
