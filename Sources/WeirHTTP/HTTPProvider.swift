@@ -45,9 +45,6 @@
     /// The body size that can be sent and answered in time.
     private let size = Lock(CallSize())
 
-    /// The maximum length of a cursor's name.
-    private static let maximumNameBytes = 64
-
     /// The counts since the provider was created.
     public var counts: HTTPCounts { counted.withLock { $0 } }
 
@@ -68,11 +65,7 @@
       client: HTTPClient? = nil
     ) throws(WeirError) {
       let name = name ?? preset.providerName
-      guard (1...Self.maximumNameBytes).contains(name.utf8.count), name.utf8.allSatisfy(\.isOfName) else {
-        throw WeirError(
-          .invalid,
-          "\(name.debugDescription) is no provider name; use 1 to \(Self.maximumNameBytes) letters, digits, - and _")
-      }
+      try Cursor.checkProviderName(name)
       self.name = name
       self.preset = preset
       self.configuration = configuration
@@ -255,17 +248,6 @@
         } else {
           for index in again { decided[index] = .retry(after: .zero) }
         }
-      }
-    }
-  }
-
-  extension UInt8 {
-    fileprivate var isOfName: Bool {
-      switch self {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-        true
-      default: false
       }
     }
   }

@@ -108,6 +108,15 @@ package final class Cursor {
     return best
   }
 
+  /// Throws `invalid` if the name can't be a provider's.
+  package static func checkProviderName(_ name: String) throws(WeirError) {
+    guard isProviderName(name) else {
+      throw WeirError(
+        .invalid,
+        "\(name.debugDescription) is no provider name; use 1 to \(maximumNameBytes) letters, digits, - and _")
+    }
+  }
+
   /// Whether a file name in `cursors` may be a provider's: at most 64 letters, digits, `-` and `_`.
   package static func isProviderName(_ name: String) -> Bool {
     (1...maximumNameBytes).contains(name.utf8.count)

@@ -31,9 +31,7 @@ extension LogDirectory {
   ) async throws(WeirError) -> DeliveryReport.Entry {
     try checkPath(path)
     let name = provider.name
-    guard Cursor.isProviderName(name) else {
-      throw WeirError(.invalid, "the provider's name \(name.debugDescription) must be letters, digits, - and _")
-    }
+    try Cursor.checkProviderName(name)
     var options = options
     options.start = .beginning
     options.flush.triggers.formUnion([.start, .shutdown])

@@ -199,12 +199,7 @@ public final class Dispatcher: Sendable {
     var claimed: [String] = []
     defer { state.withLock { $0.busy.subtract(claimed) } }
     for name in providers.map(\.name) {
-      guard Cursor.isProviderName(name) else {
-        throw WeirError(
-          .invalid,
-          "the provider's name \(name.debugDescription) must be 1 to \(Cursor.maximumNameBytes) letters, digits, "
-            + "- and _")
-      }
+      try Cursor.checkProviderName(name)
       try options.validate(for: name)
       try claim(name, "is already added; remove it first, or use another name") { !$0.contains(name) }
       claimed.append(name)

@@ -139,11 +139,7 @@ public actor JSONLinesProvider: Provider {
 
   private func opened() throws -> JSONLinesDirectory {
     if let files { return files }
-    guard Cursor.isProviderName(name) else {
-      throw DeliveryStopped(
-        "the provider's name \(name.debugDescription) must be 1 to \(Cursor.maximumNameBytes) letters, digits, "
-          + "- and _")
-    }
+    do throws(WeirError) { try Cursor.checkProviderName(name) } catch { throw DeliveryStopped(error.message) }
     guard !directory.isEmpty, !directory.utf8.contains(0) else {
       throw DeliveryStopped("\(directory.debugDescription) is not a valid path of a directory; use another path")
     }

@@ -84,7 +84,7 @@
         throw ValidationError("--name must be given as often as --to, or not at all")
       }
       guard certificateKey == nil || certificate != nil else { throw ValidationError("--cert-key goes with --cert") }
-      for name in names where !Self.isName(name) {
+      for name in names where !Cursor.isProviderName(name) {
         throw ValidationError("--name \(Terminal.quoted(name)) must be 1 to 64 letters, digits, - and _")
       }
       guard Set(names).count == names.count else { throw ValidationError("--name is the same for two providers") }
@@ -139,15 +139,6 @@
 
     private var optionOfTLS: String? {
       [("--cacert", authorities), ("--cert", certificate)].first { $0.1 != nil }?.0
-    }
-
-    private static func isName(_ name: String) -> Bool {
-      (1...64).contains(name.utf8.count)
-        && name.utf8.allSatisfy { byte in
-          (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) && byte >= 0x41
-            || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: "-")
-            || byte == UInt8(ascii: "_")
-        }
     }
   }
 #endif
