@@ -1,6 +1,7 @@
 /*
  * drainer.c: the drainer. Moves committed records from the lanes into blocks of the active segment, begins the next
- * segment when one is full, writes gap records, and sleeps when there is nothing to do.
+ * segment when one is full, writes gap records, and sleeps when there is nothing to do. Longer than other files: a
+ * pass and the sleep after it share one state, and the orders below are those of both.
  *
  * What it keeps true: a block is appended before the lane's head moves, and both before the segment is sealed. So after
  * a kill at any instruction the log's word about a lane is at or past its head, and nothing is drained twice.

@@ -1,4 +1,4 @@
-/* system.c: see system.h. */
+/* system.c: see system.h. Longer than other files, because every call to the system goes through this one. */
 #define _GNU_SOURCE
 #include "system/system.h"
 

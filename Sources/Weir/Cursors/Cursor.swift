@@ -83,7 +83,7 @@ package final class Cursor {
   /// on disk when this returns.
   package static func remove(_ name: String, of logDirectory: String, calls: SystemCalls) throws(WeirError) {
     let directory = try calls.openDirectory(directoryName, in: try calls.openDirectory(logDirectory))
-    // The lock is removed last: whoever takes the lock afterwards finds no cursor.
+    // The lock is removed last. So a process that takes the lock afterwards finds no cursor.
     for file in ["", ".new", ".user", ".user.new", ".lock"] { try calls.unlink(name + file, in: directory) }
     try calls.syncDirectory(directory)
   }

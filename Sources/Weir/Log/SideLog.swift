@@ -3,16 +3,16 @@
 
 import Synchronization
 
-/// A log of a few notes a second, whose callers do the work that a tracker's threads do: it has no thread.
+/// A log of a few notes a second. The log has no threads: its callers do the work of a tracker's threads.
 ///
-/// A note that was accepted survives the death of the process, drained or not. Other processes see a note once it is
-/// drained: whoever writes calls ``drain()`` when the notes are to be seen, and ``sync()`` when they are to survive a
-/// power cut. A drain takes some microseconds; one that fills a segment waits for the disk.
+/// An accepted note survives the death of the process, drained or not. Other processes see a note after ``drain()``. A
+/// note survives a power cut after ``sync()``. A drain takes some microseconds; a drain that fills a segment waits for
+/// the disk.
 ///
-/// From any thread. One call at a time works, and others wait for that one.
+/// Any thread may call any member. Calls are made one after the other.
 package final class SideLog: Sendable {
   private let tracker: Tracker
-  /// So many notes are in the lanes at most, unless somebody drains before.
+  /// The most notes that stay in the lanes: after so many, a note drains them.
   private let mostUndrained: Int
   private let written = Atomic<Int>(0)
 

@@ -1,7 +1,7 @@
 // Alarm: wakes a task or a thread when it is rung, or at a given time.
 
-/// Wakes one task or one thread. A ring that nobody waits for is kept for the next wait, so no ring is missed. Several
-/// such rings count as one.
+/// Wakes one task or one thread. A ring before the wait is kept and ends the next wait, so no ring is missed. Several
+/// kept rings count as one.
 package final class Alarm: Sendable {
   /// A wait in progress. Only tests use it, to move the clock while everybody waits.
   package struct Wait: Hashable, Sendable {
@@ -38,7 +38,7 @@ package final class Alarm: Sendable {
 
   package init() {}
 
-  /// Wakes whoever waits, or the next to wait. Any thread may call this.
+  /// Wakes the task or thread that waits. If none waits, the next wait ends at once. Any thread may call this.
   package func ring() {
     let waiting = state.change { state -> Waiting? in
       if state.waiting == nil { state.isRung = true }

@@ -1,5 +1,5 @@
 // The dispatcher: providers come and go, begin where they are to, are flushed and shut down; the ledger accounts for
-// it.
+// it. Longer than other files: one suite, whose tests share its helpers.
 
 import Foundation
 import Synchronization
