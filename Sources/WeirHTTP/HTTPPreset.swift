@@ -148,14 +148,14 @@
     /// with other events is never taken for a repetition.
     public var idempotencyKey: String {
       guard let first = events.first?.stored, let last = events.last?.stored else { return "empty" }
-      var hash: UInt64 = 0xcbf2_9ce4_8422_2325  // FNV-1a
+      var ids: [UInt8] = []
+      ids.reserveCapacity(events.count * 16)
       for event in events {
         for word in [event.stored.id.opening, event.stored.id.sequence] {
-          for shift in stride(from: UInt64(0), to: 64, by: 8) {
-            hash = (hash ^ (word >> shift & 0xff)) &* 0x100_0000_01b3
-          }
+          withUnsafeBytes(of: word.littleEndian) { ids += $0 }
         }
       }
+      let hash = FNV1a.hash64(ids)
       return "weir-\(first.id)-\(first.offset)-\(last.offset)-\(events.count)-\(String(hash, radix: 16))"
     }
   }

@@ -153,6 +153,7 @@ public final class Scope: Sendable {
 
   /// Binds the scope to everything that is captured in `body`, on this thread or task and on those that inherit its
   /// bindings. The bound user and fields stay.
+  @inlinable
   public func run<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
     try bind(binding, body)
   }
@@ -247,6 +248,7 @@ extension Tracker {
   /// }
   /// ```
   @discardableResult
+  @inlinable
   public func withScope<Result, Failure: Error>(
     _ name: String, parent: String? = nil, _ body: (Scope) throws(Failure) -> Result
   ) throws(Failure) -> Result {

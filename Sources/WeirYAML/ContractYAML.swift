@@ -6,6 +6,7 @@
 #if YAML
   public import WeirContracts
   import Weir
+  import WeirJSON
   import Yams
 
   extension Contract {

@@ -20,7 +20,7 @@ struct JSONReaderTests {
 
   @Test func `the depth counts what is around a value`() throws {
     #expect(try read("[[[[[7]]]]]") == [[[[[7]]]]])
-    #expect(throws: JSONProblem(message: "values nest too deep", position: 5)) { try read("[[[[[[7]]]]]]") }
+    #expect(throws: JSONProblem(message: "values nest too deep", position: 6, line: 1)) { try read("[[[[[[7]]]]]]") }
     #expect(throws: JSONProblem.self) { try read("[[[[{\"a\":[]}]]]]") }
     #expect(throws: JSONProblem.self) { try read(String(repeating: "[", count: 1 << 20)) }
   }

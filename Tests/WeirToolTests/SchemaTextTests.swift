@@ -46,7 +46,7 @@
       #expect(text.split(separator: "\n").count == 3)
       #expect(text.unicodeScalars.allSatisfy { $0 == "\n" || $0.value >= 0x20 })
       let changes = Schema(events: [.init(type)]).changes(to: Schema())
-      let diff = SchemaDiffReport(changes).text
+      let diff = DiffReport(changes).text
       #expect(diff.split(separator: "\n").count == 2)
       #expect(!diff.contains("\u{1B}"))
     }

@@ -52,11 +52,7 @@ public struct SamplingRule: Sendable, Hashable {
 /// The hash of a user's id that sampling compares with the rate.
 enum SamplingKey {
   /// Never 0: 0 stands for no user.
-  static func of(_ id: String) -> UInt64 {
-    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-    for byte in id.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-    return max(mixed(hash), 1)
-  }
+  static func of(_ id: String) -> UInt64 { max(mixed(FNV1a.hash64(id.utf8)), 1) }
 
   /// MurmurHash3's finaliser. It is needed because FNV's upper bits hardly differ between short texts.
   static func mixed(_ number: UInt64) -> UInt64 {

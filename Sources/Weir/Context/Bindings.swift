@@ -38,7 +38,7 @@
 /// **Crash.** The bindings of an event survive whatever the event survives.
 public struct Bindings: Sendable {
   /// The encoded bindings; `nil` if nothing is bound.
-  private let scope: EncodedScope?
+  @usableFromInline let scope: EncodedScope?
 
   /// The bindings of the current task, or of the current thread outside of a task.
   public static var current: Bindings { Bindings(scope: EncodedScope.current) }
@@ -65,6 +65,7 @@ public struct Bindings: Sendable {
   ///     same names are sensitive too.
   ///   - body: The work.
   @discardableResult
+  @inlinable
   public static func with<Result, Failure: Error>(
     user: String?, traits: FieldObject = [:], fields: FieldObject = [:], view: String? = nil,
     sensitive: Set<String> = [], _ body: () throws(Failure) -> Result
@@ -88,6 +89,7 @@ public struct Bindings: Sendable {
 
   /// Binds fields and a view to everything that is captured in `body`. The bound user stays.
   @discardableResult
+  @inlinable
   public static func with<Result, Failure: Error>(
     fields: FieldObject = [:], view: String? = nil, sensitive: Set<String> = [], _ body: () throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -108,12 +110,14 @@ public struct Bindings: Sendable {
   /// Runs `body` with these bindings instead of the current ones: in a detached task, on a dispatch queue, or on
   /// another thread. Encodes nothing.
   @discardableResult
+  @inlinable
   public func run<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
     try bind(scope, body)
   }
 
   /// Runs work without a result with these bindings. So a closure of a queue, which has no result either, may consist
   /// of a capture whose receipt is not used: `queue.async { bindings.run { tracker.track(event) } }`.
+  @inlinable
   public func run<Failure: Error>(_ body: () throws(Failure) -> Void) throws(Failure) {
     try bind(scope, body)
   }
@@ -131,6 +135,7 @@ public struct Bindings: Sendable {
 
 // The result passes through a `Result`, because binding a task-local value loses the type of the thrown error.
 
+@inlinable
 package func bind<Answer, Failure: Error>(
   _ scope: EncodedScope?, _ body: () throws(Failure) -> Answer
 ) throws(Failure) -> Answer {
@@ -142,7 +147,7 @@ package func bind<Answer, Failure: Error>(
   return try result.get()
 }
 
-/// Binds `scope` during `body`. Not generic, so that callers in other modules need no type lookup at run time.
+/// Binds `scope` during `body`. Not generic: all that is generic inlines into the caller, who knows the types.
 @usableFromInline
 package func bound(to scope: EncodedScope?, _ body: () -> Void) {
   Tracker.willBindScopes()

@@ -88,26 +88,3 @@ extension EventContext {
     return context
   }
 }
-
-/// Creates a unique view id: a random UUID in lower case. Foundation's UUID takes four times as long.
-package func newViewID() -> String {
-  let version = UInt64(0x4000)
-  let variant = UInt64(1) << 63
-  let high = UInt64.random(in: .min ... .max) & ~0xf000 | version
-  let low = UInt64.random(in: .min ... .max) & ~(3 << 62) | variant
-  return String(unsafeUninitializedCapacity: 36) { text in
-    var place = 0
-    for number in [high, low] {
-      for shift in stride(from: 60, through: 0, by: -4) {
-        if place == 8 || place == 13 || place == 18 || place == 23 {
-          text[place] = UInt8(ascii: "-")
-          place += 1
-        }
-        let digit = UInt8(truncatingIfNeeded: number >> UInt64(shift) & 15)
-        text[place] = digit + (digit < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10)
-        place += 1
-      }
-    }
-    return place
-  }
-}

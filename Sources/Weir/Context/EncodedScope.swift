@@ -79,6 +79,7 @@ package final class EncodedScope: Sendable {
   /// fit is left out.
   ///
   /// - Parameter user: `nil` keeps the bound user; an inner `nil` binds the absence of a user.
+  @usableFromInline
   static func binding(
     user: EventUser??, fields: FieldObject, view: String?, sensitive: Set<String>
   ) -> EncodedScope? {

@@ -67,3 +67,20 @@ package final class SideLog: Sendable {
     try tracker.close()
   }
 }
+
+extension Tracker.Configuration {
+  /// The configuration of a side log of small notes, of which the oldest are dropped at the byte limit.
+  package static func smallNotes(
+    laneCount: Int, spareLanes: Int, maximumEventBytes: Int, byteLimit: Int
+  ) -> Self {
+    var configuration = Self()
+    configuration.laneCount = laneCount
+    configuration.spareLanes = spareLanes
+    configuration.laneBytes = 64 << 10
+    configuration.segmentBytes = 1 << 20
+    configuration.maximumEventBytes = maximumEventBytes
+    configuration.byteLimit = byteLimit
+    configuration.atByteLimit = .dropOldest
+    return configuration
+  }
+}

@@ -59,7 +59,7 @@ public struct ContractChange: Hashable, Sendable {
     case descriptionChanged = "description_changed"
 
     /// The kind in words: `field made optional`.
-    public var words: String { rawValue.replacing("_", with: " ") }
+    public var words: String { ChangeText.words(rawValue) }
   }
 
   /// The kind of difference.
@@ -89,7 +89,6 @@ public struct ContractChange: Hashable, Sendable {
 extension ContractChange: CustomStringConvertible {
   /// One line, such as `breaking: checkout.completed: coupon: field removed: …`.
   public var description: String {
-    let place = [event, field].filter { !$0.isEmpty }.joined(separator: ": ")
-    return [isBreaking ? "breaking" : "fine", place, what.words, why].filter { !$0.isEmpty }.joined(separator: ": ")
+    ChangeText.line(isBreaking: isBreaking, event: event, field: field, what: what.words, why: why)
   }
 }

@@ -40,6 +40,9 @@ public struct SchemaChange: Hashable, Sendable {
     case fieldMarkedSensitive = "field_marked_sensitive"
     /// A field is no longer sensitive.
     case fieldUnmarkedSensitive = "field_unmarked_sensitive"
+
+    /// The kind in words: `field made optional`.
+    public var words: String { ChangeText.words(rawValue) }
   }
 
   /// Who is affected by a breaking change.
@@ -84,14 +87,8 @@ public struct SchemaChange: Hashable, Sendable {
 extension SchemaChange: CustomStringConvertible {
   /// One line, such as `breaking: checkout.completed: total: field removed: …`.
   public var description: String {
-    let place = field.isEmpty ? event : "\(event): \(field)"
-    return "\(isBreaking ? "breaking" : "fine"): \(place): \(what.words): \(why)"
+    ChangeText.line(isBreaking: isBreaking, event: event, field: field, what: what.words, why: why)
   }
-}
-
-extension SchemaChange.What {
-  /// The kind in words: `field made optional`.
-  public var words: String { rawValue.replacing("_", with: " ") }
 }
 
 extension SchemaChange: Codable {

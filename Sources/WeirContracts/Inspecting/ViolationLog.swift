@@ -69,15 +69,10 @@ final class ViolationLog {
     if let log { return log }
     if let error, MonotonicTime.now < nextTry { throw error }
     do throws(WeirError) {
-      var configuration = Tracker.Configuration()
-      configuration.laneCount = 2
-      configuration.spareLanes = 1
-      configuration.laneBytes = 64 << 10
-      configuration.segmentBytes = 1 << 20
-      configuration.maximumEventBytes = Self.eventBytes
-      configuration.byteLimit = byteLimit
-      configuration.atByteLimit = .dropOldest
-      let opened = try SideLog(directory: directory, configuration: configuration)
+      let opened = try SideLog(
+        directory: directory,
+        configuration: .smallNotes(
+          laneCount: 2, spareLanes: 1, maximumEventBytes: Self.eventBytes, byteLimit: byteLimit))
       let isWanted = shared.change { state in
         if !state.isGivenUp { state.violations = opened }
         return !state.isGivenUp

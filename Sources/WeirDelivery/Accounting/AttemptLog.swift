@@ -112,16 +112,11 @@ final class AttemptLog: Sendable {
     state.nextTry = MonotonicTime.now.after(Self.pauseAfterError)
     let calls = SystemCalls()
     try calls.makeDirectory(Self.directoryName, in: try calls.openDirectory(logDirectory))
-    var configuration = Tracker.Configuration()
-    // Tasks run on many threads. Most captures borrow a spare lane, and wait for nothing.
-    configuration.laneCount = 4
-    configuration.spareLanes = 2
-    configuration.laneBytes = 64 << 10
-    configuration.segmentBytes = 1 << 20
-    configuration.maximumEventBytes = LoggedAttempt.maximumBytes
-    configuration.byteLimit = byteLimit
-    configuration.atByteLimit = .dropOldest
-    let log = try SideLog(directory: Self.path(in: logDirectory, provider: provider), configuration: configuration)
+    let log = try SideLog(
+      directory: Self.path(in: logDirectory, provider: provider),
+      // Tasks run on many threads. Most captures borrow a spare lane, and wait for nothing.
+      configuration: .smallNotes(
+        laneCount: 4, spareLanes: 2, maximumEventBytes: LoggedAttempt.maximumBytes, byteLimit: byteLimit))
     state.log = log
     return log
   }

@@ -175,7 +175,7 @@
     var format: SchemaFormat = .text
 
     func run() throws {
-      let report = ContractDiffReport(
+      let report = DiffReport(
         try ContractSource.compiled(old).changes(to: ContractSource.compiled(new)))
       try writeOutput(format == .json ? try Table.json(report) : report.text)
       if report.breaking > 0 { throw ExitCode.breaking }

@@ -107,27 +107,9 @@
 
     func run() throws {
       let changes = try SchemaSource.schema(old).changes(to: SchemaSource.schema(new))
-      let report = SchemaDiffReport(changes)
+      let report = DiffReport(changes)
       try writeOutput(format == .json ? try Table.json(report) : report.text)
       if report.breaking > 0 { throw ExitCode.breaking }
-    }
-  }
-
-  /// The keys of `weir schema diff --format json`.
-  struct SchemaDiffReport: Encodable {
-    var breaking: Int
-    var changes: [SchemaChange]
-
-    init(_ changes: [SchemaChange]) {
-      self.changes = changes
-      breaking = changes.count { $0.isBreaking }
-    }
-
-    /// One line for each difference, then the totals.
-    var text: String {
-      let lines = changes.map { Terminal.printable($0.description) + "\n" }.joined()
-      if changes.isEmpty { return "no difference\n" }
-      return lines + "\(changes.count) \(changes.count == 1 ? "difference" : "differences"), \(breaking) breaking\n"
     }
   }
 

@@ -202,40 +202,4 @@
       bytes.append(UInt8(ascii: "\n"))
     }
   }
-
-  /// The keys of `weir contract diff --format json`.
-  struct ContractDiffReport: Encodable {
-    struct Change: Encodable {
-      var what: String
-      var event: String
-      var field: String
-      var breaking: Bool
-      var why: String
-    }
-
-    var breaking: Int
-    var changes: [Change]
-    private let lines: [String]
-
-    private enum CodingKeys: String, CodingKey {
-      case breaking, changes
-    }
-
-    init(_ changes: [ContractChange]) {
-      self.changes = changes.map { change in
-        Change(
-          what: change.what.rawValue, event: change.event, field: change.field, breaking: change.isBreaking,
-          why: change.why)
-      }
-      lines = changes.map { Terminal.printable($0.description) + "\n" }
-      breaking = changes.count { $0.isBreaking }
-    }
-
-    /// A line for each difference, then the sums.
-    var text: String {
-      if changes.isEmpty { return "no difference\n" }
-      return lines.joined()
-        + "\(changes.count) \(changes.count == 1 ? "difference" : "differences"), \(breaking) breaking\n"
-    }
-  }
 #endif

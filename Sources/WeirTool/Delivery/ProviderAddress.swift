@@ -103,9 +103,7 @@
         let isPlain = scalar.isASCII && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil)
         return isPlain ? Character(scalar) : "-"
       }
-      // FNV-1a: distinguishes providers, and is no protection.
-      let hash = whole.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }
-      let digits = String(hash, radix: 16)
+      let digits = String(FNV1a.hash32(whole.utf8), radix: 16)
       return "\(kind)-\(String(words.prefix(40)))-\(String(repeating: "0", count: 8 - digits.count))\(digits)"
     }
   }

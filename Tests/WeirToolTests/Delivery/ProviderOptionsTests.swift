@@ -230,35 +230,9 @@
       #expect(helps[1].components(separatedBy: "a second one ends at once").count == 2)
     }
 
-    @Test(arguments: [
-      ("1970-01-01", 0), ("1970-01-02", 86_400), ("1970-01-01T01:00:00+01:00", 0), ("1969-12-31T23:00:00-01:00", 0),
-      ("2026-11-21T09:30:00Z", 1_795_253_400), ("2024-02-29T00:00:00Z", 1_709_164_800), ("1969-12-31T23:59:59Z", -1),
-    ])
-    func `a moment is read from its text`(text: String, seconds: Int64) {
-      #expect(Instant(argument: text)?.timestamp.nanosecondsSince1970 == seconds * 1_000_000_000)
-    }
-
-    @Test func `fractions of a second are read`() {
-      #expect(Instant(argument: "1970-01-01T00:00:00.5Z")?.timestamp.nanosecondsSince1970 == 500_000_000)
-      #expect(Instant(argument: "1970-01-01T00:00:00.000000001Z")?.timestamp.nanosecondsSince1970 == 1)
-      #expect(Instant(argument: "1969-12-31T23:59:59.75Z")?.timestamp.nanosecondsSince1970 == -250_000_000)
-    }
-
-    /// A time is printed by every command in this form: what is printed can be given back.
-    @Test func `a printed moment is read`() {
-      for nanoseconds in [Int64.min + 1_000_000_000, -1, 0, 1, 1_795_253_400_123_456_789, .max] {
-        let timestamp = Timestamp(nanosecondsSince1970: nanoseconds)
-        #expect(Instant(argument: timestamp.description)?.timestamp == timestamp)
-      }
-    }
-
-    @Test(arguments: [
-      "", "1970", "1970-13-01", "1970-02-30", "2023-02-29", "1970-01-01T", "1970-01-01T00:00Z", "1970-01-01T24:00:00Z",
-      "1970-01-01T00:60:00Z", "1970-01-01T00:00:00", "1970-01-01T00:00:00.Z", "1970-01-01T00:00:00.0000000001Z",
-      "1970-01-01T00:00:00Z ", "9999-01-01", "1970-1-1", "+970-01-01", "1970-01-01T00:00:00+1:00",
-    ])
-    func `a text that is no moment is refused`(text: String) {
-      #expect(Instant(argument: text) == nil)
+    @Test func `a moment is RFC 3339`() {
+      #expect(Instant(argument: "1970-01-01T01:00:00.5+01:00")?.timestamp.nanosecondsSince1970 == 500_000_000)
+      #expect(Instant(argument: "1970-01-01 00:00:00") == nil)
     }
   }
 #endif
