@@ -101,7 +101,8 @@ let package = Package(
     .target(
       name: "WeirYAML",
       dependencies: [
-        "Weir", "WeirJSON", "WeirContracts", .product(name: "Yams", package: "Yams", condition: .when(traits: ["YAML"])),
+        "Weir", "WeirJSON", "WeirContracts",
+        .product(name: "Yams", package: "Yams", condition: .when(traits: ["YAML"])),
       ],
       swiftSettings: swiftSettings
     ),

@@ -5,8 +5,8 @@ extension Timestamp {
   package enum TextForm: Sendable {
     /// RFC 3339 with at most nine decimals, such as `2026-11-21T01:00:00.5+01:00`, and without leap seconds.
     case strict
-    /// ISO 8601 as vendors write it: also a space in place of the T, a zone without a colon or no zone (Universal Time),
-    /// and more than nine decimals, of which the further ones are dropped. A leap second is the first second after it.
+    /// ISO 8601 as vendors write it: also a space in place of the T, a zone without a colon or no zone (Universal
+    /// Time), and further decimals, which are dropped. A leap second is the first second after it.
     case lenient
   }
 

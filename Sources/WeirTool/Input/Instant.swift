@@ -1,5 +1,5 @@
-// Instant: a moment as a command-line argument: 2026-11-21T09:30:00Z, or with a fraction or another zone. A date alone is
-// its midnight in Universal Time.
+// Instant: a moment as a command-line argument: 2026-11-21T09:30:00Z, or with a fraction or another zone. A date alone
+// is its midnight in Universal Time.
 
 #if Tool
   import ArgumentParser
