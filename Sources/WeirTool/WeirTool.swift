@@ -1,4 +1,4 @@
-// WeirTool.swift: the command `weir`, its subcommands and its exit codes. Every error is one line on standard error
+// WeirTool: the command `weir`, its subcommands and its exit codes. Every error is one line on standard error
 // that says what is wrong, where, and what to do. The exit code tells scripts how the command ended.
 
 #if Tool
@@ -12,40 +12,41 @@
       commandName: "weir",
       abstract: "Record events so that no kill loses them, and read them back.",
       discussion: """
-        A log is a directory. One process at a time records into it; any number read \
-        it, while it is written or after the writer has died, without changing it.
+        A log is a directory. One process at a time records into a log. Any number of \
+        processes may read a log, during the recording or after the writer has died, \
+        without changing the log.
 
         Examples:
-          weir demo                                     see it work, in under a minute
+          weir demo                                     a demonstration, within a minute
           weir record events access.log --format clf    record a web server's log
-          tail -F app.log | weir record events          record lines as they come
+          tail -F app.log | weir record events          record lines as they arrive
           weir cat events --limit 10                    print ten events as JSON
-          weir cat events --follow                      print events as they come
-          weir export events --format csv               a table for a spreadsheet
-          weir verify events && weir stat events        check every byte, and sum up
-          weir schema events                            what types of events there are
-          weir contract check events shop.json          hold them against a contract
-          weir deliver events --to http://localhost:8080   deliver them, once for all
-          weir journey events 4711                      the way of one event
-          weir collect collected --port 4100            take events as vendors do
+          weir cat events --follow                      print events as they arrive
+          weir export events --format csv               write a table for a spreadsheet
+          weir verify events && weir stat events        check every byte; summarise
+          weir schema events                            print the event types
+          weir contract check events shop.json          check events against a contract
+          weir deliver events --to http://localhost:8080   deliver the events
+          weir journey events 4711                      print one event's journey
+          weir collect collected --port 4100            receive events as vendors do
 
         Exit codes:
-          0    done; or whoever read standard output had enough (cat)
-          1    damage found: a part of the log can't be read (verify, cat, export,
-               schema, contract check, dead-letters, batch); or events were damaged or
-               removed before they were delivered (deliver, redrive, record --to); or
-               events are against the contract (contract check); or what differs
-               breaks something (schema diff, contract diff)
+          0    success; or the reader of standard output has closed it (cat)
+          1    damage: a part of the log can't be read (verify, cat, export, schema,
+               contract check, dead-letters, batch); or events were damaged or removed
+               before they were delivered (deliver, redrive, record --to); or events
+               violate the contract (contract check); or there are breaking changes
+               (schema diff, contract diff)
           2    can't run: bad arguments, no such log, no permission, locked
-          3    the disk is full: what the log holds is kept
-          4    events of the input were refused, being too large (record), or a
-               provider rejected events (deliver, redrive, record --to)
-          5    events are still to be delivered (deliver, redrive, record --to)
-          6    a provider takes nothing before somebody mends a key, an address or
+          3    the disk is full; the events in the log are kept
+          4    events of the input were refused as too large (record), or a provider
+               rejected events (deliver, redrive, record --to)
+          5    events are pending (deliver, redrive, record --to)
+          6    a provider accepts nothing until somebody repairs a key, an address or
                the like (deliver, redrive, record --to)
           130  ended by SIGINT; the log was closed in order
           143  ended by SIGTERM; the log was closed in order
-          141  nobody takes the acknowledgements; the log was closed in order (record)
+          141  acknowledgements can't be written; the log was closed in order (record)
         """,
       version: "0.1.0",
       subcommands: [
@@ -67,7 +68,7 @@
       }
     }
 
-    /// Prints the error, if it is one, and exits with its code.
+    /// Prints the error, if it has a message, and exits with its code.
     private static func end(with error: any Error) -> Never {
       switch error {
       case let error as ToolError:
@@ -83,7 +84,8 @@
       }
     }
 
-    /// Help and version are errors to ArgumentParser, and so are bad arguments, with a usage text of several lines.
+    /// Prints the help, the version, or what is wrong with the arguments, and exits. ArgumentParser throws all of these
+    /// as errors. Its text for wrong arguments has several lines, which become one line.
     private static func endParsing(with error: any Error) -> Never {
       if exitCode(for: error).isSuccess {
         try? writeAll(Array((fullMessage(for: error) + "\n").utf8), to: STDOUT_FILENO)
@@ -97,7 +99,7 @@
     }
   }
 
-  /// Runs the tool with the arguments of the process, and ends it.
+  /// Runs the tool with the arguments of the process, and ends the process.
   package func runTool() {
     RootCommand.main()
   }

@@ -246,7 +246,7 @@ extension EndToEnd {
       let wrong = [
         ("--max-bytes is 0; ", ["--max-bytes", "0"]), ("--max-bytes is 5; ", ["--max-bytes", "5", "--drop-oldest"]),
         ("--retain-bytes must", ["--retain-bytes", "0"]), ("--ring-directory must", ["--ring-directory", ""]),
-        ("--lane-bytes is 0; ", ["--lane-bytes", "0"]), ("--drop-oldest goes with", ["--drop-oldest"]),
+        ("--lane-bytes is 0; ", ["--lane-bytes", "0"]), ("--drop-oldest needs", ["--drop-oldest"]),
       ]
       for (words, options) in wrong {
         let outcome = try Tool.run(["record", scratch("wrong"), input] + options)

@@ -1,4 +1,4 @@
-// BatchCommand.swift: `weir batch`: compresses the full segments of a log.
+// BatchCommand: `weir batch`: compresses the full segments of a log.
 
 #if Tool
   import ArgumentParser
@@ -9,16 +9,18 @@
   struct BatchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "batch",
-      abstract: "Turn a log's full segments into LZ4 files.",
+      abstract: "Compress a log's full segments into LZ4 files.",
       discussion: """
-        Each becomes a standard LZ4 frame, OFFSET.weir.lz4, in a half to a fifth of the \
-        space, with an index by which an offset is found without unpacking the rest. \
-        Every command reads it as before, and so does the lz4 tool. The old file goes \
-        once the new one is on the disk: it may be killed at any point and run again.
+        Each full segment becomes a standard LZ4 frame, OFFSET.weir.lz4, of a half to a \
+        fifth of the size. The frame has an index, so that an offset is found without \
+        unpacking the rest. All commands read batch segments like other segments, and \
+        the lz4 tool reads them too. The old file is removed once the new file is on \
+        disk. The command may be killed at any moment and run again.
 
-        The log must have no writer: one that is live does it by itself if it is told \
-        to (weir record --batch-threads). What a dead writer left open stays as it is \
-        for weir recover. A segment with damage stays as it is too, exit code 1.
+        The log must have no writer. A live writer compresses full segments itself if \
+        it is told to (weir record --batch-threads). A segment that a dead writer left \
+        open stays as it is, for weir recover. A damaged segment stays as it is too, \
+        and the exit code is 1.
 
         Keys with --json:
           segments, batched, input_bytes, output_bytes, damaged, failed
@@ -31,7 +33,7 @@
     @Argument(help: "The log's directory.")
     var directory: String
 
-    @Option(help: "How many threads work: 1 to 64.")
+    @Option(help: "The number of threads: 1 to 64.")
     var threads = 1
 
     @Flag(help: "Print one JSON object.")
@@ -59,7 +61,7 @@
     }
   }
 
-  /// Segments instead of events, on the line that shows how far it is.
+  /// The progress line, with segments instead of events.
   private struct BatchProgress {
     private let progress = Progress()
 
@@ -94,12 +96,12 @@
       let share = inputBytes == 0 ? 0 : Double(outputBytes) / Double(inputBytes) * 100
       return Table.text([
         ("log", directory),
-        ("segments to pack", Quantity.count(segments)),
-        ("packed", Quantity.count(batched)),
+        ("segments to compress", Quantity.count(segments)),
+        ("compressed", Quantity.count(batched)),
         ("before", Quantity.bytes(inputBytes)),
         ("after", "\(Quantity.bytes(outputBytes)) (\(Quantity.decimal(share)) %)"),
-        ("damaged, left", damaged == 0 ? "0" : "\(Quantity.count(damaged)): weir verify says what"),
-        ("failed, left", Quantity.count(failed)),
+        ("damaged, unchanged", damaged == 0 ? "0" : "\(Quantity.count(damaged)): see weir verify"),
+        ("failed, unchanged", Quantity.count(failed)),
         ("took", Quantity.seconds(nanoseconds)),
       ])
     }

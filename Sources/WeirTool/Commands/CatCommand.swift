@@ -1,4 +1,4 @@
-// CatCommand.swift: `weir cat`: prints the events of a log.
+// CatCommand: `weir cat`: prints the events of a log.
 
 #if Tool
   import ArgumentParser
@@ -16,37 +16,41 @@
                         [--show-sensitive]
         """,
       discussion: """
-        Changes nothing. Of a live log it prints the events that are drained, which they \
-        are after some milliseconds; of a log whose writer has died also those still in \
-        the lanes, with the offsets that recovery will give them.
+        Changes nothing. From a live log, the command prints the events that are \
+        drained; an event is drained after some milliseconds. From a log whose writer \
+        has died, the command also prints the events still in the lanes, with the \
+        offsets that recovery will assign.
 
         Formats:
-          jsonl  An object a line, with exactly the keys offset, id (32 hex digits),
+          jsonl  One object per line, with exactly the keys offset, id (32 hex digits),
                  time (RFC 3339, UTC, nanoseconds), event and fields, in this order.
-                 In the fields: integers have all their digits, bytes are base64,
-                 dates RFC 3339 in UTC (outside the years 0 to 9999: seconds since
-                 2001), and there are "NaN", "Infinity" and "-Infinity".
-          csv    offset,id,time,event,fields with a header row; fields as JSON, and so
-                 an event name with control characters.
+                 In the fields, integers have all their digits, bytes are base64, dates
+                 are RFC 3339 in UTC (outside the years 0 to 9999: seconds since 2001),
+                 and numbers that JSON lacks are "NaN", "Infinity" and "-Infinity".
+          csv    offset,id,time,event,fields, with a header row. The fields are JSON.
+                 An event name with control characters is JSON too.
           text   For people: offset, time, event, and name=value for each field.
-        With --context there are more keys or columns after those: uuid, kind (page_view, \
-        page_action, system_action or null), monotonic (nanoseconds since some moment of \
-        the boot of the machine), boot (its id), user (id and traits), view (id, name and \
-        parent), and context (global fields, and those bound around the capture). Text \
-        gets user, view and these fields, after a bar.
+        With --context, further keys or columns follow: uuid, kind (page_view, \
+        page_action, system_action or null), monotonic (nanoseconds since some moment \
+        of the boot of the machine), boot (the id of the boot), user (id and traits), \
+        view (id, name and parent), and context (global fields, and fields bound around \
+        the capture). The text format has user, view and these fields after a bar.
 
-        The values of sensitive fields are printed as "[redacted]", in the context too; \
-        --show-sensitive prints them as they are.
+        The values of sensitive fields are printed as "[redacted]", in the context too. \
+        With --show-sensitive, the values are printed as they are.
 
-        Events whose name starts with "weir." are the log's own: weir.gap (captures \
-        that were refused), weir.hole (offsets that no event has), weir.associated and \
-        weir.disassociated (the process has another default user, or none any more).
+        Events whose names start with "weir." are the log's own: weir.gap (captures \
+        that were refused), weir.hole (offsets that no event has), weir.associated (the \
+        process has a new default user) and weir.disassociated (the process no longer \
+        has a default user).
 
-        Damage is passed over: each stretch is a line on standard error, all events \
-        outside it are printed, and the exit code is 1. What retention or the byte limit \
-        removed is such a line too, but no damage. With --follow it goes on as \
-        events come, through the death of the writer and a new one, until SIGINT or \
-        SIGTERM. It ends with an error, exit code 2, when the directory is removed.
+        Damage is skipped: each damaged place is a line on standard error, all events \
+        outside it are printed, and the exit code is 1. Events that retention or the \
+        byte limit removed are reported on such a line too, but are not damage.
+
+        With --follow, the command prints new events as they arrive, also after the \
+        writer has died and a new writer has started, until SIGINT or SIGTERM. If the \
+        directory is removed, the command ends with an error, exit code 2.
 
         Examples:
           weir cat events --limit 10
@@ -58,19 +62,19 @@
     @Argument(help: "The log's directory.")
     var directory: String
 
-    @Option(help: "How an event is printed: jsonl, csv or text.")
+    @Option(help: "The output format: jsonl, csv or text.")
     var format: EventFormat = .jsonl
 
     @Option(help: "The first offset to print.")
     var from: Offset = 0
 
-    @Option(help: "How many events to print at most. All if it is left out.")
+    @Option(help: "The maximum number of events to print. All if omitted.")
     var limit: UInt64?
 
-    @Flag(help: "Go on and print events as they come.")
+    @Flag(help: "Print new events as they arrive.")
     var follow = false
 
-    @Flag(help: "Print also what each event was captured for.")
+    @Flag(help: "Also print each event's context and further ids.")
     var context = false
 
     @Flag(help: "Print sensitive values as they are.")

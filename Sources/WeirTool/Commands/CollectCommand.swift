@@ -1,4 +1,4 @@
-// CollectCommand.swift: `weir collect`: an endpoint on this machine that takes batches as the vendors do.
+// CollectCommand: `weir collect`: an endpoint on this machine that accepts batches as the vendors do.
 
 #if Tool
   import ArgumentParser
@@ -10,7 +10,7 @@
   struct CollectCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "collect",
-      abstract: "Take events over HTTP, as the vendors do, and keep them.",
+      abstract: "Receive events over HTTP, as the vendors do, and store them.",
       usage: """
         weir collect <directory> [--port <port>] [--host <host>]
                             [--allow-remote] [--durability <durability>]
@@ -18,43 +18,46 @@
                             [--fail <faults>] [--seed <seed>]
         """,
       discussion: """
-        For tests of delivery, and as the end of a developer's local pipeline. Listens on \
-        127.0.0.1, prints the address on standard output, and goes on until SIGINT or \
-        SIGTERM. Any key will do, or none. Bodies may be packed with gzip.
+        For tests of delivery, and as the end of a developer's local pipeline. Listens \
+        on 127.0.0.1, prints the address on standard output, and runs until SIGINT or \
+        SIGTERM. Any key is accepted, and no key is needed. Bodies may be compressed \
+        with gzip.
 
-        Takes POST at:
+        Accepts POST at:
           /v1/batch, /v1/track …   Segment
           /import, /engage         Mixpanel
           /2/httpapi, /batch       Amplitude
           /batch, /capture         PostHog
           /?query=INSERT…          ClickHouse, FORMAT JSONEachRow
           /v1/logs                 OpenTelemetry logs, OTLP as JSON
-          /events                  Weir's own form, an array or a line an event
-        with each vendor's limits, and answers as each would.
+          /events                  Weir's own form, an array or one event per line
+        Each path has the limits of its vendor, and answers as the vendor would.
 
-        A good event goes into the log in the directory, before it is answered as taken: \
-        no kill -9 loses it then, and with --durability power-loss no power cut. Its fields \
-        are vendor, id, time, name, type, user, properties and context. What is not taken \
-        goes into the log in the directory's subdirectory rejected, with the reason. What \
-        is against the contract goes into violations. All are read with weir cat.
+        An accepted event is in the log in the directory before the request is \
+        answered. From then on no kill -9 loses the event, and with --durability \
+        power-loss no power cut does. The fields of the event are vendor, id, time, \
+        name, type, user, properties and context. Rejected events are in the log in the \
+        subdirectory rejected, with the reason. Violations of the contract are in the \
+        log in the subdirectory violations. weir cat reads all three logs.
 
         As JSON, with GET:
           /_weir/events?after=OFFSET&limit=N&name=NAME
           /_weir/rejected, /_weir/violations, /_weir/stats, /_weir/health
 
-        Told to fail, with --fail, at run time by POST /_weir/faults \
-        {"faults":"status=500:0.1","seed":7}, or for one request by its header X-Weir-Fault. \
-        After the colon comes the part of the requests that it happens to, after * how \
-        often at most; the same seed gives the same faults, request by request.
-          status=500       nothing is stored, and this is the status, 400 to 599
-          retry-after=2s   nothing is stored: 429, with Retry-After
-          redirect         nothing is stored: 302
+        Faults are set with --fail, at run time with POST /_weir/faults \
+        {"faults":"status=500:0.1","seed":7}, or for one request with its header \
+        X-Weir-Fault. The number after the colon is the fraction of the requests that \
+        have the fault. The number after * is the maximum number of times. The same \
+        seed gives the same faults, request by request.
+          status=500       nothing is stored; the answer has this status, 400 to 599
+          retry-after=2s   nothing is stored; the answer is 429, with Retry-After
+          redirect         nothing is stored; the answer is 302
           partial          some of the events are refused
-          slow=2s          all is stored, and the answer comes late
-          cut              all is stored, and the answer ends in its middle
-          drop-answer      all is stored, and the connection closed without an answer
-          garbage          all is stored, and nobody understands the answer
-          stranger         all is stored, and the answer tells of an event too many
+          slow=2s          all is stored; the answer comes late
+          cut              all is stored; the answer ends in the middle
+          drop-answer      all is stored; the connection is closed without an answer
+          garbage          all is stored; the answer has a meaningless body
+          stranger         all is stored; the answer reports an event that was not sent
 
         Examples:
           weir collect collected --port 4100
@@ -63,31 +66,31 @@
           weir cat collected --follow
         """)
 
-    @Argument(help: "The directory of the log. It is made if it is missing.")
+    @Argument(help: "The directory of the log. It is created if it does not exist.")
     var directory: String
 
-    @Option(help: "The port to listen on; 0 for any that is free.")
+    @Option(help: "The port to listen on; 0 for any free port.")
     var port = 0
 
     @Option(help: "The address to listen on.")
     var host = "127.0.0.1"
 
-    @Flag(help: "Listen on an address that other machines reach. It refuses nobody.")
+    @Flag(help: "Allow an address that other machines can reach. The collector checks no keys.")
     var allowRemote = false
 
     @Option(help: "What an acknowledged event survives: process-crash or power-loss.")
     var durability = "process-crash"
 
-    @Option(help: "A contract, a JSON or YAML file: what is against it is flagged, and taken.")
+    @Option(help: "A contract, a JSON or YAML file. Violations are recorded; the events are accepted.")
     var contract: String?
 
-    @Option(help: "What the log may take on the disk, such as 1G; at it requests get 503. No limit if it is left out.")
+    @Option(help: "The maximum size of the log on disk, such as 1G; beyond it, requests get 503. No limit if omitted.")
     var maxBytes: ByteCount?
 
-    @Option(help: "How to fail, such as status=500:0.1,cut:0.05.")
+    @Option(help: "The faults to inject, such as status=500:0.1,cut:0.05.")
     var fail = ""
 
-    @Option(help: "What decides which requests fail.")
+    @Option(help: "The seed that determines which requests fail.")
     var seed: UInt64 = 0
 
     #if Collector
@@ -101,7 +104,7 @@
         } catch {
           try? waitForEnd { try await collector.stop() }
           if error is ToolError { throw error }
-          throw ToolError("\(host):\(port) can't be listened on: \(error); choose another port, or 0 for any")
+          throw ToolError("can't listen on \(host):\(port): \(error); choose another port, or 0 for any free port")
         }
         while !stop.isThrown { stop.sleep(milliseconds: 1_000) }
         try waitForEnd { try await collector.stop() }
@@ -125,7 +128,7 @@
         }
       }
 
-      /// The collector's own errors as the tool's.
+      /// Runs `body`, and throws the collector's errors as errors of the tool.
       private static func explained<Value>(_ body: () throws -> Value) throws -> Value {
         do {
           return try body()

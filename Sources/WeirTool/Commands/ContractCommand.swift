@@ -1,4 +1,4 @@
-// ContractCommand.swift: `weir contract`: checks a log against a contract, and compares two contracts.
+// ContractCommand: `weir contract`: checks a log against a contract, and compares two contracts.
 
 #if Tool
   import ArgumentParser
@@ -10,16 +10,16 @@
   struct ContractCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "contract",
-      abstract: "Hold a log against a contract, or compare two contracts.",
+      abstract: "Check a log against a contract, or compare two contracts.",
       usage: """
         weir contract check <directory> <contract> [--format <format>]
                                    [--limit <limit>] [--show-sensitive]
         weir contract diff <old> <new> [--format <format>]
         """,
       discussion: """
-        A contract says which events there are, which fields they have, and what these \
-        may hold. It is a JSON file, or a YAML file (.yaml, .yml) if the tool is built with \
-        swift build --traits YAML. The guide Contracts says what stands in it.
+        A contract defines events, their fields, and the values that the fields may \
+        have. A contract is a JSON file, or a YAML file (.yaml, .yml) if the tool is \
+        built with swift build --traits YAML. The guide Contracts describes the format.
 
         See also: weir help contract check, weir help contract diff.
 
@@ -40,37 +40,38 @@
 
     static let configuration = CommandConfiguration(
       commandName: "check",
-      abstract: "Hold the events of a log against a contract.",
+      abstract: "Check the events of a log against a contract.",
       usage: """
         weir contract check <directory> <contract> [--format <format>]
                                    [--limit <limit>] [--show-sensitive]
         """,
       discussion: """
-        Reads the whole log and changes nothing. Of a live log it reads what is drained. \
-        Damage is passed over, each stretch a line on standard error.
+        Reads the whole log and changes nothing. From a live log, the command reads the \
+        drained events. Damage is skipped: each damaged place is a line on standard \
+        error.
 
         Formats:
-          text   A line for each event, field and rule that was broken, those broken
-                 most often first: how often, the first offset, and an example; then
-                 those defaults that stand in for missing fields; then the sums.
+          text   A line for each event, field and violated rule, the most frequent
+                 first: the count, the first offset, and an example. Then a line for
+                 each default that was used for a missing field. Then the totals.
           json   The same as one object, with the keys kept, contract, version, events,
                  unchecked, violating, violations, defaulted, others, rules (event,
                  field, rule, count, first_offset, example) and defaults (event, field,
                  count, first_offset, default).
           jsonl  An object for each violation in the order of the log: offset, id,
-                 event, field, rule, value. A default is one too, with the rule
-                 "default" and as value what is filled in. Ends after --limit of them.
-        A field is written as in the contract: items[].price. An example or a value is null \
-        where nothing was there. Sensitive values are shown as "[redacted]". Of one event at \
-        most 100 violations are listed; all are counted. More than 10,000 different ones \
-        are counted together, as others.
+                 event, field, rule, value. A default is an object too, with the rule
+                 "default" and the default as value. Ends after --limit objects.
+        A field is written as in the contract: items[].price. An example or a value is \
+        null if the event has no value. Sensitive values are shown as "[redacted]". At \
+        most 100 violations of one event are listed; all are counted. Different \
+        violations beyond 10,000 are counted together, as others.
 
-        Events whose definitions are lost to damage can't be checked: they are counted as \
-        unchecked and a line on standard error tells of them; where nothing else is against \
-        the contract, kept is null then.
+        Events whose definitions are lost to damage can't be checked. They are counted \
+        as unchecked, and a line on standard error reports them. If there are no \
+        violations, kept is then null.
 
-        Exit codes: 0 nothing is against the contract; 1 something is, or a part of the \
-        log is damaged or can't be checked; 2 can't run.
+        Exit codes: 0 no violations; 1 violations, or a part of the log is damaged or \
+        can't be checked; 2 can't run.
 
         Examples:
           weir contract check events shop.json
@@ -83,10 +84,10 @@
     @Argument(help: "The contract: a JSON or YAML file.")
     var contract: String
 
-    @Option(help: "How it is printed: text, json or jsonl.")
+    @Option(help: "The output format: text, json or jsonl.")
     var format: Format = .text
 
-    @Option(help: "How many lines, or objects of rules and of defaults, to print at most. All if it is left out.")
+    @Option(help: "The maximum number of lines, or of objects of rules and of defaults. All if omitted.")
     var limit: Int?
 
     @Flag(help: "Print sensitive values as they are.")
@@ -128,7 +129,7 @@
       }
       if report.unchecked > 0 {
         let count = report.unchecked == 1 ? "1 event is" : "\(Quantity.count(report.unchecked)) events are"
-        writeDiagnostic("\(directory): \(count) not checked, for the definitions are lost to damage")
+        writeDiagnostic("\(directory): \(count) not checked, because the definitions are lost to damage")
       }
       if isDamaged || report.unchecked > 0 { throw ExitCode.damaged }
       if report.violations > 0 { throw ExitCode.violated }
@@ -143,20 +144,20 @@
   struct ContractDiffCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "diff",
-      abstract: "Print what differs between two contracts, and what of it breaks.",
+      abstract: "Print the differences between two contracts, and which are breaking.",
       usage: "weir contract diff <old> <new> [--format <format>]",
       discussion: """
-        A line for each difference: whether it breaks something, event, field, what, and \
-        what it means. Breaking is what may flag an event that was right under the old \
-        contract: a mandatory field without a default, values that are not allowed any \
-        more, a narrower range or length, another type or pattern, a field or event that is \
-        gone; and a field that was sensitive and is not any more. What is not sure to break \
-        nothing counts as breaking.
+        Prints a line for each difference: whether it is breaking, the event, the \
+        field, the change, and what the change means. A change is breaking if an event \
+        that was valid under the old contract may violate the new contract: a mandatory \
+        field without a default, values that are no longer allowed, a narrower range or \
+        length, another type or pattern, a removed field or event. A field that is no \
+        longer sensitive is breaking too. In doubt, a change counts as breaking.
 
-        Exit codes: 0 nothing breaks; 1 something does; 2 can't run.
+        Exit codes: 0 no breaking change; 1 breaking changes; 2 can't run.
 
         Keys with --format json:
-          breaking  how many of the changes are
+          breaking  the number of breaking changes
           changes   an array of objects with the keys what, event, field, breaking
                     and why
 
@@ -171,7 +172,7 @@
     @Argument(help: "The new contract: a JSON or YAML file.")
     var new: String
 
-    @Option(help: "How it is printed: text or json.")
+    @Option(help: "The output format: text or json.")
     var format: SchemaFormat = .text
 
     func run() throws {

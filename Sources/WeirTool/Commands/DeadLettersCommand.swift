@@ -1,4 +1,4 @@
-// DeadLettersCommand.swift: `weir dead-letters`: prints the events that providers rejected, with the reasons.
+// DeadLettersCommand: `weir dead-letters`: prints the events that providers rejected, with the reasons.
 
 #if Tool
   import ArgumentParser
@@ -11,23 +11,24 @@
   struct DeadLettersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "dead-letters",
-      abstract: "Print the events that providers rejected, and why.",
+      abstract: "Print the events that providers rejected, with the reasons.",
       usage: """
         weir dead-letters <directory> [<name>] [--format <format>]
                                  [--limit <limit>] [--all]
         """,
       discussion: """
-        Changes nothing. Dead letters stay where they are, in the log's directory under \
-        dead-letters/NAME, also after weir redrive has sent them again: those that the \
-        provider accepted then are printed with --all only. Nothing removes dead \
-        letters but you. Damage is passed over: a line on standard error, exit code 1.
+        Changes nothing. Dead letters stay in the log's directory under \
+        dead-letters/NAME, also after weir redrive has delivered them again. Dead \
+        letters that the provider accepted then are printed only with --all. Weir never \
+        removes dead letters by itself. Damage is skipped: a line on standard error, \
+        exit code 1.
 
         Formats:
           text   For people: provider, attempts and reason, then the event.
-          jsonl  An object a line: provider, reason, attempts, event (an object with
+          jsonl  One object per line: provider, reason, attempts, event (an object with
                  offset, id, time, event and fields, as weir cat prints it).
-        The values of sensitive fields are "[redacted]": what the provider was not \
-        given is not kept here either.
+        The values of sensitive fields are "[redacted]": a dead letter has no values \
+        that the provider was not given.
 
         Examples:
           weir dead-letters events
@@ -41,16 +42,16 @@
     @Argument(help: "The log's directory.")
     var directory: String
 
-    @Argument(help: "The provider's name, as weir stat shows it. All of them if it is left out.")
+    @Argument(help: "The provider's name, as weir stat shows it. All providers if omitted.")
     var name: String?
 
-    @Option(help: "How a dead letter is printed: text or jsonl.")
+    @Option(help: "The output format: text or jsonl.")
     var format: Format = .text
 
-    @Option(help: "How many to print at most. All if it is left out.")
+    @Option(help: "The maximum number of dead letters to print. All if omitted.")
     var limit: UInt64?
 
-    @Flag(help: "Print those as well that weir redrive sent again and that were accepted then.")
+    @Flag(help: "Also print dead letters that the provider accepted in a redrive.")
     var all = false
 
     private static let folder = "dead-letters"
@@ -72,7 +73,7 @@
       guard found.contains(name) else {
         let known = try LogDirectory(directory).ledger()[name] != nil
         guard known else {
-          throw ToolError("\(directory) knows no \(Terminal.quoted(name)); see weir stat \(directory)")
+          throw ToolError("\(directory) has no provider \(Terminal.quoted(name)); see weir stat \(directory)")
         }
         return []
       }

@@ -1,4 +1,4 @@
-// DeliverCommand.swift: `weir deliver`: delivers the events of a log that were not delivered before, to a URL or into
+// DeliverCommand: `weir deliver`: delivers the events of a log that were not delivered before, to a URL or into
 // files.
 
 #if Tool
@@ -12,47 +12,53 @@
       commandName: "deliver",
       abstract: "Deliver a log's events to a URL or into files.",
       discussion: """
-        Gives every event at least once, in order, and goes on where it was the next \
-        time: its place is kept in the log's directory, in cursors/NAME, and moves only \
-        when the provider has answered. Killed at any moment it loses nothing; what \
-        was not settled comes again, with the same id. What a provider rejects is \
-        kept as dead letters: see weir dead-letters and weir redrive.
+        Delivers every event at least once, in order. The next run continues where the \
+        last run ended: the position is kept in the log's directory, in cursors/NAME, \
+        and advances only when the provider has answered. A kill at any moment loses \
+        nothing: events that were not settled are delivered again, with the same ids. \
+        Events that a provider rejects are kept as dead letters: see weir dead-letters \
+        and weir redrive.
 
-        What a program does to its events on their way (defaults of a contract, derived \
-        fields, hooks, mappers) is not done here. Sensitive values are replaced.
+        What a program does to its events before delivery (defaults of a contract, \
+        derived fields, hooks, mappers) is not done here. Sensitive values are \
+        replaced.
 
-        It works beside a live writer, and after its death. It takes no lock but that of \
-        its own name: a second one of the same name is refused as locked. It removes \
-        nothing from the log, which its writer does if it is told to: weir record \
-        --remove-delivered.
+        The command may run beside a live writer, or after the writer's death. The \
+        command locks only the provider's name: a second delivery under the same name \
+        is refused as locked. The command removes nothing from the log. The writer \
+        removes delivered segments if it is told to: weir record --remove-delivered.
 
-        If DIRECTORY holds no log, but directories that do, as the processes of a \
-        pre-fork server leave them, these are delivered one after another. Logs whose \
-        process is dead are recovered first, so that what is in their lanes goes too. \
-        The last lines say which are delivered to the end; --remove-delivered removes \
-        of these the ones whose process is dead, as a whole, unless somebody else is yet \
-        to get something, or dead letters, damaged bytes, violations or anything that is \
-        no part of a log are in it.
+        If DIRECTORY holds no log, but has subdirectories that hold logs, as the \
+        processes of a pre-fork server leave them, these logs are delivered one after \
+        another. Logs of dead processes are recovered first, so that the events in \
+        their lanes are delivered too. The last lines name the logs that are completely \
+        delivered. Of these, --remove-delivered removes the directories whose process \
+        is dead. A directory is kept if another provider has pending events, or if it \
+        contains dead letters, damaged bytes, violations or anything that is no part of \
+        a log.
 
-        Nobody has to read what it prints: it goes on, and its exit code tells how it \
-        ended, where standard output was closed on the way.
+        If the reader of standard output goes away, delivery continues, and the exit \
+        code tells how it ended.
 
-        A trouble is told once, and delivery tried again, with pauses up to 5 minutes: \
-        --budget bounds that. A provider that takes nothing before somebody mends \
-        something (404, a wrong key, a proxy's page) stops: it is told at once, and again \
-        each hour. It is tried again now and then while others go on, and with --follow; \
-        otherwise weir ends when all that are left have stopped. weir stat shows it too. \
-        SIGINT and SIGTERM end it in order, a second one at once.
+        A problem is reported once, and delivery is tried again, with pauses up to 5 \
+        minutes; --budget limits the time. A provider stops if it accepts nothing until \
+        somebody repairs something (404, a wrong key, a proxy's page). The stop is \
+        reported at once, and again every hour. While other providers continue, and \
+        with --follow, a stopped provider is tried again from time to time. Otherwise \
+        the command ends when all remaining providers have stopped. weir stat shows \
+        stopped providers too. SIGINT and SIGTERM end the command in order; a second \
+        signal ends it at once.
 
-        Presets for URLs: json posts an array of objects {"id","offset","time","name",\
-        "fields","context","flags"}, jsonl the same a line each, the others what the \
-        vendors take; a URL without a path gets the vendor's. Keys come from a file or \
+        Presets for URLs: json posts an array of objects \
+        {"id","offset","time","name","fields","context","flags"}, jsonl posts the same \
+        objects, one per line, and the other presets post the form of their vendor. A \
+        URL without a path gets the vendor's path. Keys are read from a file or from \
         the environment, never from the command line.
 
-        Exit codes, the gravest reason first: 130 and 143 ended by a signal, 2 could not \
-        begin, 6 the provider takes nothing before somebody mends something (a wrong \
-        key or address), 5 events are pending, 4 the provider rejected events, 1 \
-        events were damaged or removed before they were delivered, 0 all are delivered.
+        Exit codes, the most serious first: 130 and 143 ended by a signal, 2 could not \
+        begin, 6 a provider accepts nothing until somebody repairs something (a wrong \
+        key or address), 5 events are pending, 4 the provider rejected events, 1 events \
+        were damaged or removed before they were delivered, 0 all events are delivered.
 
         Examples:
           weir deliver events --to out
@@ -61,30 +67,30 @@
           weir deliver /var/lib/workers --to out --remove-delivered
         """)
 
-    @Argument(help: "The log's directory, or one whose subdirectories hold logs.")
+    @Argument(help: "The log's directory, or a directory whose subdirectories hold logs.")
     var directory: String
 
     @OptionGroup var provider: ProviderOptions
 
     @Option(
       help: """
-        Where a name begins that has no place in the log yet: beginning, end, or a time such as 2026-11-21T09:30:00Z \
-        (default: beginning).
+        Where a provider begins that has no position in the log yet: beginning, end, or a time such as \
+        2026-11-21T09:30:00Z (default: beginning).
         """,
       transform: StartArgument.init(parsing:))
     var from = StartArgument.beginning
 
-    @Flag(help: "Go on as events come, until SIGINT or SIGTERM.")
+    @Flag(help: "Deliver new events as they arrive, until SIGINT or SIGTERM.")
     var follow = false
 
-    @Option(help: "End after so long with what is pending, such as 90s or 10m.", transform: TimeSpan.init(parsing:))
+    @Option(help: "The maximum time of the delivery, such as 90s or 10m.", transform: TimeSpan.init(parsing:))
     var budget: TimeSpan?
 
-    @Flag(help: "Remove the directories of dead processes' logs that are delivered to the end.")
+    @Flag(help: "Remove the logs of dead processes that are completely delivered.")
     var removeDelivered = false
 
     func validate() throws {
-      guard !provider.to.isEmpty else { throw ValidationError("--to is missing: give a URL or a path") }
+      guard !provider.to.isEmpty else { throw ValidationError("--to is missing; give a URL or a path") }
     }
 
     func run() throws {
@@ -95,11 +101,11 @@
       let codes: [ExitCode]
       if try LogFamily.isLog(directory) {
         guard !removeDelivered else {
-          throw ToolError("--remove-delivered is for a directory of logs; \(directory) is one, which its owner removes")
+          throw ToolError("--remove-delivered needs a directory of logs; \(directory) is a log, leave it out")
         }
         codes = [try deliver(directory, source, deadline, stop).exitCode]
       } else {
-        guard !follow else { throw ToolError("--follow goes with one log; \(directory) holds several") }
+        guard !follow else { throw ToolError("--follow needs one log; \(directory) holds several, name one of them") }
         codes = try deliverFamily(source, deadline, stop)
       }
       if case .signal(let number) = stop.cause { throw ExitCode.signal(number) }
@@ -121,7 +127,8 @@
       return outcome
     }
 
-    /// Larger batches than in a program, which delivers its events soon. Here the events are already in the log.
+    /// Returns the options of a delivery. Batches are larger than in a program, which delivers its events soon, because
+    /// the events are already in the log.
     static func options(_ start: DeliveryOptions.Start) -> DeliveryOptions {
       var options = DeliveryOptions()
       options.start = start
@@ -166,21 +173,21 @@
     private func tell(_ takeover: LogFamily.Takeover, _ log: String) {
       let log = Terminal.printable(log)
       switch takeover {
-      case .live: writeDiagnostic("\(log) is live: delivered beside its writer")
+      case .live: writeDiagnostic("\(log) has a live writer: delivering beside the writer")
       case .inOrder: return
       case .recovered(let events):
-        writeDiagnostic("\(log) was left by a dead process: recovered, \(Quantity.count(events)) events from its lanes")
+        writeDiagnostic("\(log) has no live writer: recovered, with \(Quantity.count(events)) events from its lanes")
       }
     }
 
     private func end(_ log: String, _ source: ProviderSource) throws {
       let shown = Terminal.printable(log)
-      guard removeDelivered else { return try writeReport("\(shown) is delivered to the end\n") }
+      guard removeDelivered else { return try writeReport("\(shown) is completely delivered\n") }
       let names = source.addresses.map(\.name)
       if let reason = try LogRemoval.remove(log, deliveredTo: names) {
-        try writeReport("\(shown) is delivered to the end, and stays: \(reason)\n")
+        try writeReport("\(shown) is completely delivered, and kept: \(reason)\n")
       } else {
-        try writeReport("\(shown) is delivered to the end, and removed\n")
+        try writeReport("\(shown) is completely delivered, and removed\n")
       }
     }
   }

@@ -1,4 +1,4 @@
-// DemoCommand.swift: `weir demo`: captures events, kills the capturing process, recovers the log, and compares.
+// DemoCommand: `weir demo`: captures events, kills the capturing process, recovers the log, and compares.
 
 #if Tool
   import ArgumentParser
@@ -9,16 +9,16 @@
   struct DemoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "demo",
-      abstract: "See a recording killed and nothing lost, in under a minute.",
+      abstract: "Kill a recording and show that nothing is lost, in under a minute.",
       discussion: """
-        A second weir records 10,000 real web requests over and over on three threads, \
-        and acknowledges each one after it was captured. In mid-flight it is killed with \
-        kill -9. The log is opened again, and every event in it is compared with the \
-        line that it was captured from. Then the time of a capture is measured, \
-        undisturbed.
+        A second weir process records 10,000 real web requests repeatedly on three \
+        threads, and acknowledges each event after its capture. While the process \
+        records, it is killed with kill -9. The log is opened again, and every event in \
+        the log is compared with the line from which the event was captured. Then the \
+        time of an undisturbed capture is measured.
 
-        The log stays in a temporary directory, so that you can look at it; the last \
-        line tells how to remove it.
+        The log stays in a temporary directory, so that you can examine it. The last \
+        line is the command that removes the directory.
 
         Examples:
           weir demo
@@ -26,16 +26,16 @@
           weir demo --remove
         """)
 
-    @Option(help: "Keep the log in this directory, which must not exist yet, instead of a temporary one.")
+    @Option(help: "Keep the log in this directory, which must not exist yet, instead of a temporary directory.")
     var keep: String?
 
     @Flag(help: "Remove the log at the end.")
     var remove = false
 
-    @Option(help: "Threads that turn full segments into LZ4 files while it records. 0: none.")
+    @Option(help: "The number of threads that compress full segments during the recording.")
     var batchThreads = 0
 
-    @Option(help: ArgumentHelp("How many acknowledgements to await before the kill.", visibility: .hidden))
+    @Option(help: ArgumentHelp("The number of acknowledgements before the kill.", visibility: .hidden))
     var killAfter = 300_000
 
     private static let threads = 3
@@ -65,14 +65,14 @@
     private func makeFolder() throws -> String {
       if let keep {
         guard mkdir(keep, 0o700) == 0 else {
-          throw ToolError("\(keep) can't be made: \(systemMessage(errno)); give a path that does not exist yet")
+          throw ToolError("\(keep) can't be created: \(systemMessage(errno)); give a path that does not exist yet")
         }
         return keep
       }
       let pattern = ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp"
       var template = Array("\(pattern)/weir-demo-XXXXXX".utf8CString)
       guard mkdtemp(&template) != nil else {
-        throw ToolError("no folder can be made in \(pattern): \(systemMessage(errno)); set TMPDIR, or use --keep")
+        throw ToolError("can't create a directory in \(pattern): \(systemMessage(errno)); set TMPDIR, or use --keep")
       }
       return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
@@ -89,7 +89,7 @@
       try measure("\(folder)/measured", sample, stop)
       try leave(stop)
       if !isWhole {
-        throw ToolError("the log in \(log) is not what was captured: please report this, with the log", code: .damaged)
+        throw ToolError("the log in \(log) differs from the input; please report this, with the log", code: .damaged)
       }
       if !remove { try showCommands(executable, log, folder) }
     }
@@ -98,7 +98,7 @@
       if case .signal(let number) = stop.cause { throw ExitCode.signal(number) }
     }
 
-    /// Returns the line numbers that the child acknowledged before its death.
+    /// Records in a child process, and kills the child. Returns the line numbers that the child acknowledged.
     private func recordAndKill(
       _ log: String, _ folder: String, _ executable: String, _ sample: String, _ stop: StopSwitch
     ) throws -> [UInt64] {
@@ -126,7 +126,7 @@
       try writeOutput(
         """
              It acknowledged \(Quantity.count(UInt64(acknowledgements.numbers.count))) events in \
-        \(Quantity.seconds(nanoseconds)), one write to a pipe each. Then: kill -9.
+        \(Quantity.seconds(nanoseconds)), each with one write to a pipe. Then it was killed with kill -9.
 
 
         """)
@@ -147,7 +147,7 @@
         """
         2. The log is opened again, in \(Quantity.seconds(nanoseconds)).
              In sealed segments:        \(Quantity.count(sealed)) events, not touched
-             In the unsealed ones:      \(Quantity.count(report.eventsInSegments)) events, checked
+             In unsealed segments:      \(Quantity.count(report.eventsInSegments)) events, checked
              Still in the lanes:        \(Quantity.count(report.eventsFromLanes)) events, moved into a segment
              Half written:              \(Quantity.count(report.tornBytes)) bytes, cut
              Damaged:                   \(Quantity.count(report.damagedBlocks + report.damagedRecords)) places
@@ -156,7 +156,7 @@
         """)
     }
 
-    /// Whether every acknowledged event is in the log, once, and equal to its line.
+    /// Prints the comparison. Returns whether every acknowledged event is in the log, once, and equal to its line.
     private func compare(_ log: String, _ sample: String, _ acknowledged: [UInt64]) throws -> Bool {
       var comparison = Comparison(lines: try Sample.events(at: sample), threads: Self.threads)
       let reader = try EventReader(directory: log)
@@ -166,11 +166,11 @@
       }
       let lost = comparison.lost(of: acknowledged)
       let extra = comparison.found - min(comparison.found, UInt64(acknowledged.count))
-      let remark = extra == 0 ? "" : " (\(extra) were captured and not acknowledged yet)"
+      let remark = extra == 0 ? "" : " (\(extra) were captured, but not yet acknowledged)"
       let isWhole = lost == 0 && comparison.different == 0 && reader.skippedCount == 0
       try writeOutput(
         """
-        3. Every event in the log is compared with the line that it came from.
+        3. Every event in the log is compared with its line of the input.
              Acknowledged:              \(Quantity.count(UInt64(acknowledged.count)))
              Found:                     \(Quantity.count(comparison.found))\(remark)
              Lost:                      \(lost)
@@ -181,7 +181,7 @@
       return isWhole
     }
 
-    /// How long an undisturbed capture takes: without acknowledgements, on one thread.
+    /// Prints the time of an undisturbed capture: without acknowledgements, on one thread.
     private func measure(_ log: String, _ sample: String, _ stop: StopSwitch) throws {
       defer { try? FileManager.default.removeItem(atPath: log) }
       var configuration = Tracker.Configuration()
@@ -197,7 +197,7 @@
       let summary = RecordSummary(tally: tally, nanoseconds: MonotonicTime.now.nanoseconds - start, dropped: 0)
       try writeOutput(
         """
-        4. Once more on one thread, nobody killed: \(Quantity.count(tally.accepted)) events.
+        4. The input is recorded again on one thread, without a kill: \(Quantity.count(tally.accepted)) events.
              A capture took             \(Quantity.decimal(summary.nanosecondsPerEvent)) ns on average, for 11 fields \
         of a request
 
@@ -210,24 +210,24 @@
       let log = Self.quoted(log)
       try writeOutput(
         """
-        Look further:
+        To examine the log:
           \(weir) cat \(log) --limit 3
           \(weir) cat \(log) --format text --from 100000 | head
           \(weir) verify \(log)
           \(weir) stat \(log)
-        Remove the demo's log:
+        To remove the log:
           rm -r \(Self.quoted(folder))
 
         """)
     }
 
-    /// The path relative to the current directory, if the file is in the current directory.
+    /// Returns the path relative to the current directory, if the file is in the current directory.
     private static func shortened(_ path: String) -> String {
       let here = FileManager.default.currentDirectoryPath + "/"
       return path.hasPrefix(here) ? String(path.dropFirst(here.count)) : path
     }
 
-    /// The text, quoted for a shell.
+    /// Returns the text, quoted for a shell if necessary.
     static func quoted(_ word: String) -> String {
       let isPlain = word.utf8.allSatisfy { byte in
         byte > 0x7F || "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+".utf8.contains(byte)

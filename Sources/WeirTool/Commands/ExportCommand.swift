@@ -1,4 +1,4 @@
-// ExportCommand.swift: `weir export`: writes events of a log as one file of JSON lines or one table.
+// ExportCommand: `weir export`: writes events of a log as one file of JSON lines or one table.
 
 #if Tool
   import ArgumentParser
@@ -22,37 +22,38 @@
                         [--output <path>] [--show-sensitive]
         """,
       discussion: """
-        Changes nothing in the log. Exports what weir cat prints: all events, of a log \
-        whose writer has died also those still in the lanes; but the log's own events, \
-        whose names begin with "weir.", only if --event names them.
+        Changes nothing in the log. Exports the events that weir cat prints: all \
+        events, including those still in the lanes of a log whose writer has died. The \
+        log's own events, whose names begin with "weir.", are exported only if --event \
+        names them.
 
         Formats:
-          jsonl  An object a line, as providers write them: id, offset, time (RFC 3339,
-                 UTC, nanoseconds), name, fields, context (of globals, user, view and
-                 fields those that hold something) and flags (none here). Integers have
-                 all their digits, bytes are base64.
-          csv    A header row, then a row an event: offset, id, time, name, a column
-                 for each field, and one for each part of the context. A nested field
-                 is outer.inner (a dot in a name is \\.); a field that has the name of a
-                 column that is there already is fields.NAME; arrays are JSON. Quoted
-                 as in RFC 4180, with a newline at the end of a row. A missing or null
-                 field is an empty cell, an empty text is "". The columns are those of
-                 the events chosen, for which the log is read twice; --columns reads it
-                 once.
+          jsonl  One object per line, as providers write it: id, offset, time (RFC 3339,
+                 UTC, nanoseconds), name, fields, context (globals, user, view and
+                 fields, unless they are empty) and flags (none here). Integers have all
+                 their digits, bytes are base64.
+          csv    A header row, then one row per event: offset, id, time, name, a column
+                 for each field, and a column for each part of the context. A nested
+                 field is outer.inner (a dot in a name is \\.). A field with the name of
+                 another column is fields.NAME. Arrays are JSON. Cells are quoted as in
+                 RFC 4180; a row ends with a newline. A missing or null field is an
+                 empty cell, an empty text is "". The columns are those of the selected
+                 events, for which the log is read twice; --columns reads it once.
 
-        A text that begins with =, +, - or @ is a formula to a spreadsheet, and who can \
-        make your program capture a text can put one there. The cells here are the data \
-        as they are: import them as text where they come from strangers.
+        A spreadsheet interprets a text that begins with =, +, - or @ as a formula. \
+        Anyone who can make your program capture a text can put a formula into a cell. \
+        The cells contain the data as they are: import them as text if the data comes \
+        from strangers.
 
-        The values of sensitive fields are written as "[redacted]", in the context too; \
-        --show-sensitive writes them as they are.
+        The values of sensitive fields are written as "[redacted]", in the context too. \
+        With --show-sensitive, the values are written as they are.
 
         --since and --until take a time such as 2026-11-21, 2026-11-21T09:30:00Z or \
-        2026-11-21T09:30:00.5+02:00: events captured at or after the one and before the \
-        other. With --output the file has its name once it is whole, and replaces a file \
-        of that name then.
+        2026-11-21T09:30:00.5+02:00. Events are exported that were captured at or after \
+        the first time and before the second. With --output, the file gets its name \
+        when it is complete, and then replaces an existing file of that name.
 
-        Damage is passed over: each stretch is a line on standard error, all events \
+        Damage is skipped: each damaged place is a line on standard error, all events \
         outside it are written, and the exit code is 1.
 
         Examples:
@@ -64,22 +65,22 @@
     @Argument(help: "The log's directory.")
     var directory: String
 
-    @Option(help: "How events are written: jsonl or csv.")
+    @Option(help: "The output format: jsonl or csv.")
     var format: ExportFormat = .jsonl
 
-    @Option(help: ArgumentHelp("Events captured at this time or later.", valueName: "time"))
+    @Option(help: ArgumentHelp("Only events captured at this time or later.", valueName: "time"))
     var since: Instant?
 
-    @Option(help: ArgumentHelp("Events captured before this time.", valueName: "time"))
+    @Option(help: ArgumentHelp("Only events captured before this time.", valueName: "time"))
     var until: Instant?
 
-    @Option(help: ArgumentHelp("Events of this name; may be given several times.", valueName: "name"))
+    @Option(help: ArgumentHelp("Only events of this name. May be given several times.", valueName: "name"))
     var event: [String] = []
 
-    @Option(help: ArgumentHelp("The columns of a table, with commas between.", valueName: "names"))
+    @Option(help: ArgumentHelp("The columns of the table, separated by commas.", valueName: "names"))
     var columns: String?
 
-    @Option(help: ArgumentHelp("The file to write. Standard output if it is left out.", valueName: "path"))
+    @Option(help: ArgumentHelp("The file to write. Standard output if omitted.", valueName: "path"))
     var output: String?
 
     @Flag(help: "Write sensitive values as they are.")
@@ -93,15 +94,15 @@
     private static let bufferBytes = 256 << 10
 
     func validate() throws {
-      if columns != nil, format != .csv { throw ValidationError("--columns is for --format csv; leave it out") }
+      if columns != nil, format != .csv { throw ValidationError("--columns needs --format csv; leave --columns out") }
       let names = columnNames ?? []
       // An empty column would say that no event has the field.
-      if names.contains("") { throw ValidationError("--columns has an empty name in it; leave it out") }
+      if names.contains("") { throw ValidationError("--columns contains an empty name; remove the empty name") }
       if let name = names.first(where: { name in names.count { $0 == name } > 1 }) {
-        throw ValidationError("--columns has \(Terminal.quoted(name)) twice; name each column once")
+        throw ValidationError("--columns names \(Terminal.quoted(name)) twice; name each column once")
       }
       if let since, let until, until.timestamp <= since.timestamp {
-        throw ValidationError("--until is not after --since, so there would be nothing to export; see the two")
+        throw ValidationError("--until is not after --since, so no events are selected; correct one of them")
       }
     }
 

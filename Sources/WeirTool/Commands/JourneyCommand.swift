@@ -1,4 +1,4 @@
-// JourneyCommand.swift: `weir journey`: prints the journey of an event, from its capture to each provider.
+// JourneyCommand: `weir journey`: prints the journey of an event, from its capture to each provider.
 
 #if Tool
   import ArgumentParser
@@ -10,28 +10,28 @@
   struct JourneyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "journey",
-      abstract: "Tell the way of one event, from its capture to each provider.",
+      abstract: "Print the journey of one event, from its capture to each provider.",
       discussion: """
         EVENT is an offset, as weir cat prints it, or an id: 32 hex digits, or the UUID \
-        that weir cat --context prints. Nothing in a log tells where an id lies, so the \
-        log is gone over up to it, ten million events a second or so; an offset is found \
-        at once.
+        that weir cat --context prints. An offset is found at once. A log has no index \
+        of ids: to find an id, the command reads the log up to the event, at about ten \
+        million events a second.
 
-        Changes nothing, and may run beside a live writer and live deliveries: what these \
-        have settled and not noted yet, for a moment, shows as pending. The notes of \
-        attempts are bounded: those of old events may be gone. What became of the event \
-        is told all the same.
+        Changes nothing, and may run beside a live writer and live deliveries. Events \
+        that a live delivery has settled, but not yet noted, show as pending for a \
+        moment. The notes of attempts are bounded: the notes of old events may have \
+        been removed. The outcome of the event is shown nevertheless.
 
-        The values of sensitive fields are printed as "[redacted]"; --show-sensitive \
-        prints them as they are.
+        The values of sensitive fields are printed as "[redacted]". With \
+        --show-sensitive, the values are printed as they are.
 
-        Keys with --json: event (as weir export --format jsonl has it), steps (an array \
-        of objects with time, provider and step: captured (opening, lane), noted, \
+        Keys with --json: event (as weir export --format jsonl writes it), steps (an \
+        array of objects with time, provider and step: captured (opening, lane), noted, \
         in_lane, drained (offset, file, batch), attempted (number, first, last, events, \
-        bytes, seconds, result, answer), redriven (the same), withheld, rejected (reason), \
-        settled), outcomes \
-        (provider, fate: acknowledged, rejected, withheld, pending or before, and the \
-        reason), unread (what could not be read). Keys without a value are left out.
+        bytes, seconds, result, answer), redriven (the same), withheld, rejected \
+        (reason), settled), outcomes (provider, fate: acknowledged, rejected, withheld, \
+        pending or before, and the reason), unread (what could not be read). Keys \
+        without a value are left out.
 
         Examples:
           weir journey events 4711
@@ -62,7 +62,7 @@
     }
   }
 
-  /// An event as named on the command line.
+  /// The event that the command line names.
   enum EventArgument: ExpressibleByArgument, Equatable {
     case offset(Offset)
     case id(EventID)
@@ -78,9 +78,9 @@
     }
   }
 
-  /// A journey as it is printed.
+  /// The printed form of a journey.
   enum JourneyReport {
-    /// Lines for people.
+    /// Returns the journey as lines for people.
     static func text(_ journey: Journey) -> String {
       var fields: [UInt8] = []
       EventFormat.appendText(journey.event.fields, to: &fields)
@@ -98,7 +98,7 @@
       return Table.text(rows.map { (label: $0.0, value: $0.1) })
     }
 
-    /// One object, on one line.
+    /// Returns the journey as one JSON object, on one line.
     static func json(_ journey: Journey) -> String {
       var bytes: [UInt8] = []
       JSONText.append(literal: "{\"event\":", to: &bytes)

@@ -1,4 +1,4 @@
-// RecordCommand.swift: `weir record`: captures events from a file or standard input into a log.
+// RecordCommand: `weir record`: captures events from a file or standard input into a log.
 
 #if Tool
   import ArgumentParser
@@ -18,41 +18,42 @@
       commandName: "record",
       abstract: "Record events from a file or standard input.",
       discussion: """
-        Every line becomes one event. A line is what a newline ends; the last one \
-        counts without it, and so do empty ones.
+        Every line becomes one event. A newline ends a line. A last line without a \
+        newline counts, and so do empty lines.
 
         Formats:
-          lines  Event `line`, field `text`: the exact line, a carriage return
-                 included. A line that is not UTF-8 is in the field `bytes` instead.
+          lines  Event `line`, field `text`: the exact line, including a carriage
+                 return. A line that is not UTF-8 is in the field `bytes` instead.
           clf    Apache's combined log. Event `request`, fields host, ident, user,
                  time, method, path, protocol, status, bytes, referrer, agent. Text is
-                 kept as the server wrote it, escapes included; "-" is null; `time` is
+                 kept as the server wrote it, including escapes; "-" is null; `time` is
                  the instant, without its zone.
-          jsonl  A JSON object a line, {"event":"name","fields":{…}}, with just these
-                 two members: an event of that name, with these fields in their order.
-                 Numbers are 64-bit integers where they fit, else doubles.
-        With clf and jsonl, a line that is anything else to the letter becomes event \
-        `malformed`, with the exact line in `text` (or `bytes`): nothing is left out, \
-        nothing guessed.
+          jsonl  One JSON object per line, {"event":"name","fields":{…}}, with exactly
+                 these two members: an event of that name, with these fields in their
+                 order. Numbers are 64-bit integers where they fit, else doubles.
+        With clf and jsonl, a line that does not match the format exactly becomes the \
+        event `malformed`, with the exact line in `text` (or `bytes`). No line is left \
+        out, and nothing is guessed.
 
-        With --threads N, line n is recorded by thread (n - 1) mod N, and each thread \
-        keeps the order of its lines: in the log they are in that order, and their ids \
-        name one lane. With --repeat the numbers go on through the repetitions.
+        With --threads N, line n is recorded by thread (n - 1) mod N. The events of \
+        each thread are in the log in the order of its lines, and their ids name one \
+        lane. With --repeat, the line numbers continue through the repetitions.
 
-        A full lane makes its thread wait: nothing is dropped. An event over the size \
-        limit, 69,632 bytes of encoded fields, is refused, counted in the log, and named \
-        on standard error; recording goes on, and the exit code is 4. On a full disk, \
-        or at --max-bytes, recording stops, keeps what it has, and exits with 3. What \
-        --drop-oldest and --retain remove as they were told to is counted in the last \
-        line, and is no error. SIGINT and SIGTERM close \
-        the log in order, a second one ends at once. After any other end, kill -9 \
-        included, the next opening recovers everything that was captured.
+        If a lane is full, its thread waits: nothing is dropped. An event over the size \
+        limit, 69,632 bytes of encoded fields, is refused, counted in the log, and \
+        reported on standard error; recording continues, and the exit code is 4. On a \
+        full disk, or at --max-bytes, recording stops, keeps the recorded events, and \
+        exits with 3. Events that --drop-oldest and --retain remove are counted in the \
+        last line, and are no error. SIGINT and SIGTERM close the log in order; a \
+        second signal ends the command at once. After any other end, including kill -9, \
+        the next opening recovers everything that was captured.
 
-        With --to the events are delivered too, as weir deliver would, from the first \
-        one on; at the end of the input recording goes on until all are, or until \
-        --budget ends, and the exit code is one of weir deliver's. With \
-        --remove-delivered segments go from the log that every provider has had \
-        which the log knows, those of a weir deliver beside this one among them.
+        With --to, the events are also delivered, as with weir deliver, from the first \
+        event on. At the end of the input, the command runs until all events are \
+        delivered, or until --budget ends. The exit code is then one of weir deliver's. \
+        With --remove-delivered, a segment is removed from the log when every provider \
+        that the log knows has settled its events, including the providers of a weir \
+        deliver beside this command.
 
         Examples:
           weir record events access.log --format clf
@@ -62,76 +63,76 @@
           tail -F app.log | weir record events --to out --remove-delivered
         """)
 
-    @Argument(help: "The log's directory. It is made if it is missing.")
+    @Argument(help: "The log's directory. It is created if it does not exist.")
     var directory: String
 
-    @Argument(help: "The input. Standard input if it is left out, or is -.")
+    @Argument(help: "The input. Standard input if omitted, or if -.")
     var file: String?
 
-    @Option(help: "What a line is: lines, clf or jsonl.")
+    @Option(help: "The input format: lines, clf or jsonl.")
     var format: InputFormat = .lines
 
-    @Option(help: "How many threads capture: 1 to \(RecordLimits.threads).")
+    @Option(help: "The number of capturing threads: 1 to \(RecordLimits.threads).")
     var threads = 1
 
     @Option(
       name: .customLong("repeat"),
-      help: "How many times the whole input is recorded. It is read once, and kept in memory if this is above 1.")
+      help: "How often the whole input is recorded. The input is read once, and kept in memory if this is above 1.")
     var repetitions: UInt64 = 1
 
     @Flag(
       help: """
-        Print each line's number to standard output, one unbuffered write each, after the line has been captured: from \
-        then on no kill loses it.
+        Print each line's number to standard output, with one unbuffered write, after the line has been captured. From \
+        then on no kill loses the line.
         """)
     var acknowledge = false
 
-    @Option(help: "Size of a thread's lane, a power of two such as 1M. The log's default if it is left out.")
+    @Option(help: "The size of a thread's lane, a power of two such as 1M. The log's default if omitted.")
     var laneBytes: ByteCount?
 
-    @Option(help: "Size of a segment file while it is written, such as 8M. The log's default if it is left out.")
+    @Option(help: "The size of a segment file while it is written, such as 8M. The log's default if omitted.")
     var segmentBytes: ByteCount?
 
     @Option(
       help: """
-        Directory for the ring, on tmpfs such as /dev/shm/events. It lies beside the segments if this is left out.
+        The directory of the ring, on tmpfs such as /dev/shm/events. The log's directory if omitted.
         """)
     var ringDirectory: String?
 
-    @Option(help: "What all the log's files may take on the disk, such as 1G. No limit if it is left out.")
+    @Option(help: "The maximum size of all the log's files on disk, such as 1G. No limit if omitted.")
     var maxBytes: ByteCount?
 
-    @Flag(help: "At --max-bytes remove the oldest events, and count them, instead of stopping.")
+    @Flag(help: "At --max-bytes, remove and count the oldest events instead of stopping.")
     var dropOldest = false
 
     @Option(
-      help: "Remove segments that were filled longer ago, such as 7d, 12h, 30m or 90s.",
+      help: "Remove segments that were filled longer ago than this, such as 7d, 12h, 30m or 90s.",
       transform: TimeSpan.init(parsing:))
     var retain: TimeSpan?
 
-    @Option(help: "Remove the oldest sealed segments beyond so many bytes, such as 512M.")
+    @Option(help: "Remove the oldest sealed segments beyond this many bytes, such as 512M.")
     var retainBytes: ByteCount?
 
-    @Option(help: "Threads that turn full segments into LZ4 files, behind everything else. 0: none.")
+    @Option(help: "The number of threads that compress full segments into LZ4 files, at low priority.")
     var batchThreads = 0
 
     @OptionGroup var provider: ProviderOptions
 
-    @Flag(help: "Remove segments whose events were all delivered.")
+    @Flag(help: "Remove segments whose events are all delivered.")
     var removeDelivered = false
 
     @Option(
-      help: "How long delivery may go on after the input's end, such as 90s. Until all is delivered if left out.",
+      help: "The maximum time of delivery after the end of the input, such as 90s. No limit if omitted.",
       transform: TimeSpan.init(parsing:))
     var budget: TimeSpan?
 
     func validate() throws {
       guard (0...64).contains(batchThreads) else { throw ValidationError("--batch-threads must be 0 to 64") }
-      guard budget == nil || !provider.to.isEmpty else { throw ValidationError("--budget goes with --to") }
+      guard budget == nil || !provider.to.isEmpty else { throw ValidationError("--budget needs --to") }
       guard (1...RecordLimits.threads).contains(threads) else {
         throw ValidationError("--threads must be 1 to \(RecordLimits.threads)")
       }
-      guard !dropOldest || maxBytes != nil else { throw ValidationError("--drop-oldest goes with --max-bytes") }
+      guard !dropOldest || maxBytes != nil else { throw ValidationError("--drop-oldest needs --max-bytes") }
       guard retainBytes?.bytes != 0 else { throw ValidationError("--retain-bytes must be at least 1") }
       guard ringDirectory != "" else { throw ValidationError("--ring-directory must name a directory") }
       guard repetitions >= 1 else { throw ValidationError("--repeat must be at least 1") }
@@ -178,7 +179,8 @@
       }
     }
 
-    /// Delivers the remaining events after the end of the input, and closes the log.
+    /// Delivers the remaining events after the end of the input, and closes the log. Returns `nil` without a
+    /// delivery.
     private func deliver(_ delivery: DeliveryRun?, _ stop: StopSwitch) throws -> DeliveryOutcome? {
       guard let delivery else { return nil }
       let deadline = budget.map { ContinuousClock.now + $0.duration }
@@ -227,7 +229,7 @@
       ).run()
     }
 
-    /// How the command ends. The most serious reason comes first.
+    /// Throws the most serious reason for which the command does not succeed, if there is one.
     private func end(
       _ recorded: (tally: Tally, inputError: ToolError?), _ cause: StopCause?, _ closing: ToolError?
     ) throws {
@@ -235,13 +237,13 @@
       switch cause {
       case .storage:
         throw ToolError(
-          "\(directory) can't grow: the disk is full or failed, or --max-bytes is reached; what is recorded is kept, "
-            + "make room and go on",
+          "\(directory) can't grow: the disk is full or failed, or --max-bytes is reached; the recorded events are "
+            + "kept, make room and continue",
           code: .diskFull)
       case .refused: throw ExitCode.cannotRun
       case .output:
         throw ToolError(
-          "standard output takes no more acknowledgements: stopped; what was captured is in \(directory), look there",
+          "standard output accepts no acknowledgements, recording stopped; the captured events are in \(directory)",
           code: .signal(SIGPIPE))
       case .signal(let number): throw ExitCode.signal(number)
       case nil: break

@@ -1,4 +1,4 @@
-// RecoverCommand.swift: `weir recover`: opens a log, which recovers the events that a dead writer left, and closes the
+// RecoverCommand: `weir recover`: opens a log, which recovers the events that a dead writer left, and closes the
 // log.
 
 #if Tool
@@ -9,24 +9,24 @@
   struct RecoverCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "recover",
-      abstract: "Bring a log in order after its writer has died.",
+      abstract: "Recover a log after its writer has died.",
       discussion: """
-        Moves what is in the lanes into segments, cuts torn tails, copies damaged bytes \
-        to quarantine/, and seals the segments. Every opening for writing does the same, \
-        so this is never needed before recording on; it is for a log that is to be \
-        copied or kept. Events keep the offsets and ids that `weir cat` showed before. \
-        It may be killed at any point and run again. A live log is refused as locked, \
-        exit code 2; so is a directory that holds other things and no log.
+        Moves the events in the lanes into segments, cuts torn tails, copies damaged \
+        bytes to quarantine/, and seals the segments. Every opening for writing does \
+        the same, so recording needs no recovery before it; the command is for a log \
+        that is to be copied or kept. Events keep the offsets and ids that `weir cat` \
+        showed before. The command may be killed at any moment and run again. A live \
+        log is refused as locked, exit code 2. A directory that holds other files and \
+        no log is refused too.
 
         Keys with --json:
-          previous_opening (null where there was none) and opening, each 16 hex
-          digits as in ids; segments_scanned, bytes_scanned,
-          events_in_segments, lanes_drained, events_from_lanes, torn_bytes,
-          damaged_blocks, damaged_bytes, damaged_records, unkept_bytes,
-          missing_events, dropped, sampled (left out on purpose, and not in dropped),
-          overwritten, first_offset, duration_nanoseconds, was_clean, ring_replaced,
-          ring_vanished, start_damaged (what retention had removed counts as
-          missing), rebooted, unknown_tail
+          previous_opening (null if there was none) and opening, each 16 hex digits as
+          in ids; segments_scanned, bytes_scanned, events_in_segments, lanes_drained,
+          events_from_lanes, torn_bytes, damaged_blocks, damaged_bytes,
+          damaged_records, unkept_bytes, missing_events, dropped, sampled (left out on
+          purpose, and not in dropped), overwritten, first_offset,
+          duration_nanoseconds, was_clean, ring_replaced, ring_vanished, start_damaged
+          (events that retention removed count as missing), rebooted, unknown_tail
 
         Examples:
           weir recover events
@@ -80,12 +80,12 @@
         ("dropped", Quantity.count(report.dropped)),
         ("sampled out", Quantity.count(report.sampled)),
         ("overwritten", Quantity.count(report.overwritten)),
-        ("ring replaced", report.ringReplaced ? "yes: what was in it is lost, and how much is unknown" : "no"),
-        ("ring vanished", report.ringVanished ? "yes: it lay in another directory, and is not there any more" : "no"),
-        ("record of removals", report.startDamaged ? "damaged: what was removed counts as missing" : "in order"),
-        ("machine restarted", report.rebooted ? "yes: what the disk had is all there is" : "no"),
+        ("ring replaced", report.ringReplaced ? "yes: its events are lost, and their number is unknown" : "no"),
+        ("ring vanished", report.ringVanished ? "yes: it was in another directory, and no longer exists" : "no"),
+        ("record of removals", report.startDamaged ? "damaged: removed events count as missing" : "in order"),
+        ("machine restarted", report.rebooted ? "yes: only what was on disk is left" : "no"),
         (
-          "unknown tail", report.unknownTail ? "yes: events after the last ones may be lost, how many is unknown" : "no"
+          "unknown tail", report.unknownTail ? "yes: events after the last ones may be lost, in unknown number" : "no"
         ),
         ("first new offset", Quantity.count(report.firstOffset)),
         ("took", Quantity.seconds(report.durationNanoseconds)),
@@ -147,7 +147,7 @@
       unknownTail = report.unknownTail
     }
 
-    /// The beginning of the opening's ids, as text, because not every JSON reader keeps a 64-bit number.
+    /// Returns the beginning of the opening's ids, as text, because not every JSON reader keeps a 64-bit number.
     private static func name(_ opening: UInt64) -> String {
       String(EventID(opening: opening, sequence: 0).description.prefix(16))
     }

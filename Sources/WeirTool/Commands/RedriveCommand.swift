@@ -1,4 +1,4 @@
-// RedriveCommand.swift: `weir redrive`: gives rejected events to a provider again.
+// RedriveCommand: `weir redrive`: delivers rejected events to a provider again.
 
 #if Tool
   import ArgumentParser
@@ -9,16 +9,18 @@
   struct RedriveCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "redrive",
-      abstract: "Give a provider again what it rejected.",
+      abstract: "Deliver a provider's dead letters again.",
       discussion: """
-        For after the fault was mended there, or by an option of weir deliver such as \
-        another preset. Each dead letter is given once more, with the id of its event; \
-        one that is rejected again stays among the dead letters, and is not given a \
-        third time. Nothing is removed. It may be killed at any point and run again, and \
-        goes beside the delivery of new events. A second one is refused as locked. SIGINT \
-        and SIGTERM end it in order, with the report, a second one at once.
+        Run this command after the cause of the rejections has been repaired, at the \
+        provider or by an option of weir deliver such as another preset. Each dead \
+        letter is delivered once more, with the id of its event. A dead letter that is \
+        rejected again stays among the dead letters, and is not delivered a third time. \
+        Nothing is removed. The command may be killed at any moment and run again, and \
+        may run beside the delivery of new events. A second redrive is refused as \
+        locked. SIGINT and SIGTERM end the command in order, with the report; a second \
+        signal ends it at once.
 
-        Exit codes: as of weir deliver.
+        The exit codes are those of weir deliver.
 
         Examples:
           weir dead-letters events shop
@@ -33,7 +35,7 @@
 
     @OptionGroup var provider: ProviderOptions
 
-    @Option(help: "End after so long with what is pending, such as 90s or 10m.", transform: TimeSpan.init(parsing:))
+    @Option(help: "The maximum time of the delivery, such as 90s or 10m.", transform: TimeSpan.init(parsing:))
     var budget: TimeSpan?
 
     private static let longest = Duration.seconds(365 * 86_400)
@@ -42,7 +44,7 @@
 
     func validate() throws {
       guard provider.to.count == 1, provider.names.isEmpty else {
-        throw ValidationError("give one --to, and no --name: the name stands before it")
+        throw ValidationError("give one --to and no --name; the second argument is the name")
       }
     }
 

@@ -1,4 +1,4 @@
-// SchemaCommand.swift: `weir schema`: prints the event types of a log, and compares the event types of two logs.
+// SchemaCommand: `weir schema`: prints the event types of a log, and compares the event types of two logs.
 
 #if Tool
   import ArgumentParser
@@ -10,19 +10,20 @@
   struct SchemaCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "schema",
-      abstract: "Print the types of events in a log, or what differs between two.",
+      abstract: "Print the event types of a log, or the differences between two logs.",
       usage: """
         weir schema <directory> [--format <format>]
         weir schema diff <old> <new> [--format <format>]
         """,
       discussion: """
-        A log describes its own events: names, fields, wire ids, former names, what is \
-        sensitive. Events captured without a declaration are shown as they were seen. \
-        Reads the whole log and changes nothing. Damage is passed over, each stretch a \
-        line on standard error; the exit code of weir schema is 1 then.
+        A log describes its own events: names, fields, wire ids, former names, and \
+        which fields are sensitive. Events captured without a declaration are described \
+        by their fields as seen in the log. Reads the whole log and changes nothing. \
+        Damage is skipped: each damaged place is a line on standard error, and the exit \
+        code of weir schema is 1.
 
         See also: weir help schema print, weir help schema diff. A log in a directory \
-        named diff, print or help is ./diff.
+        named diff, print or help is given with a path, such as ./diff.
 
         Examples:
           weir schema events
@@ -33,7 +34,7 @@
       defaultSubcommand: SchemaPrintCommand.self)
   }
 
-  /// How a schema and what differs in it are printed.
+  /// The output format of a schema and of differences.
   enum SchemaFormat: String, CaseIterable, ExpressibleByArgument, Sendable {
     case text
     case json
@@ -42,25 +43,24 @@
   struct SchemaPrintCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "print",
-      abstract: "Print the types of events in a log.",
+      abstract: "Print the event types of a log.",
       usage: "weir schema [print] <directory> [--format <format>]",
       discussion: """
         Keys with --format json:
-          events     an object for each form of an event, in the order in which they
-                     came: event, wire_id, kind, formerly, inferred (there is no
-                     declaration, it is what was seen), partial (there are more
-                     fields than are listed), fields, count, first_offset,
-                     last_offset
+          events     an object for each form of an event, in the order of appearance:
+                     event, wire_id, kind, formerly, inferred (without a declaration,
+                     as seen in the log), partial (there are more fields than are
+                     listed), fields, count, first_offset, last_offset
           fields     name, kind (such as uint64, [double], object), optional,
-                     sensitive, formerly, and of objects their fields
-          others     events of more forms than are listed, which is 4,096
-          undefined  events whose definition is lost to damage
+                     sensitive, formerly, and for objects their fields
+          others     the number of events of further forms; 4,096 forms are listed
+          undefined  the number of events whose definitions are lost to damage
         """)
 
     @Argument(help: "The log's directory.")
     var directory: String
 
-    @Option(help: "How it is printed: text or json.")
+    @Option(help: "The output format: text or json.")
     var format: SchemaFormat = .text
 
     func run() throws {
@@ -73,21 +73,22 @@
   struct SchemaDiffCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "diff",
-      abstract: "Print what differs between the types of events of two logs.",
+      abstract: "Print the differences between the event types of two logs.",
       usage: "weir schema diff <old> <new> [--format <format>]",
       discussion: """
-        Each of the two is a log's directory, or a file with what weir schema --format \
-        json printed. A line for each difference: whether it breaks something, event, \
-        field, what, and what it means to readers. Breaking is what a program of the new \
-        version can't read of the old log, or one of the old version of the new log, if \
-        only in some events; and a field that was sensitive and is not any more. An event \
-        that does not occur in a log counts as not being there.
+        Each argument is a log's directory, or a file with the output of weir schema \
+        --format json. Prints a line for each difference: whether it is breaking, the \
+        event, the field, the change, and what the change means for readers. A change \
+        is breaking if a program of the new version can't read some events of the old \
+        log, or if a program of the old version can't read some events of the new log. \
+        A field that is no longer sensitive is breaking too. An event that does not \
+        occur in a log counts as absent.
 
-        Exit codes: 0 nothing breaks; 1 something does; 2 can't run. Damage in a log is a \
-        line on standard error, and no breach.
+        Exit codes: 0 no breaking change; 1 breaking changes; 2 can't run. Damage in a \
+        log is a line on standard error, and does not change the exit code.
 
         Keys with --format json:
-          breaking  how many of the changes are
+          breaking  the number of breaking changes
           changes   an array of objects with the keys what, event, field, breaking,
                     breaks (of new_readers, old_readers, privacy) and why
 
@@ -96,13 +97,13 @@
           weir schema diff old-events new-events --format json | jq .breaking
         """)
 
-    @Argument(help: "The old log's directory, or its schema in a file.")
+    @Argument(help: "The old log's directory, or a file with its schema.")
     var old: String
 
-    @Argument(help: "The new log's directory, or its schema in a file.")
+    @Argument(help: "The new log's directory, or a file with its schema.")
     var new: String
 
-    @Option(help: "How it is printed: text or json.")
+    @Option(help: "The output format: text or json.")
     var format: SchemaFormat = .text
 
     func run() throws {
@@ -113,9 +114,9 @@
     }
   }
 
-  /// Where a schema is read from.
+  /// Reads schemas from logs and files.
   enum SchemaSource {
-    /// The schema of a log, and whether some of the log could not be read.
+    /// Returns the schema of a log, and whether a part of the log could not be read.
     static func log(_ directory: String) throws -> (Schema, isDamaged: Bool) {
       var isDamaged = false
       let schema = try Schema(of: LogDirectory(directory)) { skip in
@@ -125,7 +126,7 @@
       return (schema, isDamaged)
     }
 
-    /// The schema of a log, or of a file if the path is a file.
+    /// Returns the schema of a log, or the schema in a file if the path is a file.
     static func schema(_ path: String) throws -> Schema {
       var isDirectory: ObjCBool = false
       guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), !isDirectory.boolValue else {
@@ -138,11 +139,11 @@
       do {
         return try JSONDecoder().decode(Schema.self, from: bytes)
       } catch {
-        throw ToolError("\(path) is no schema: \(describe(error)); weir schema DIR --format json writes one")
+        throw ToolError("\(path) is no schema: \(describe(error)); write one with weir schema DIR --format json")
       }
     }
 
-    /// What is wrong with a file, in a phrase.
+    /// Returns the error in a phrase, with its place in the file.
     private static func describe(_ error: any Error) -> String {
       guard let error = error as? DecodingError else { return "\(error)" }
       let context: DecodingError.Context

@@ -1,4 +1,4 @@
-// StatCommand.swift: `weir stat`: summarises a log.
+// StatCommand: `weir stat`: summarises a log.
 
 #if Tool
   import ArgumentParser
@@ -9,29 +9,31 @@
   struct StatCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "stat",
-      abstract: "Sum up a log: segments, bytes, events, losses, times.",
+      abstract: "Summarise a log: segments, bytes, events, losses, times.",
       discussion: """
-        Reads headers and seals, and blocks only of what is not sealed. Changes nothing. \
-        The numbers of refusals are those that the log reports so far.
+        Reads headers and seals, and blocks only in unsealed segments. Changes nothing. \
+        The numbers of refusals are those that the log has reported so far.
 
         Keys with --json:
           live, damaged, ring_vanished, segments, segment_bytes, total_bytes,
           first_offset, next_offset, events, lane_events, accepted (the sum of these
           two), removed (accepted events that retention or the byte limit removed, not
-          among these), notices, lanes, lanes_in_use, lane_bytes, dropped (an object:
-          a number for each reason), first_time, last_time (RFC 3339, or null where
-          there is no event), ledger
+          counted in accepted), notices, lanes, lanes_in_use, lane_bytes, dropped (an
+          object with a number for each reason), first_time, last_time (RFC 3339, or
+          null without events), ledger
         The ledger has an object for each provider that the log knows: provider, from \
-        and offset (where it began, and the first that is not settled), accepted (since \
-        it began), acknowledged, rejected (and not accepted in a redrive since), pending, \
-        lost (an object: removed, damaged, withheld, overwritten), balanced (whether \
-        accepted is the sum of the others), stopped (what it said if its last call \
-        stopped delivery, or null).
-        The reasons: full, no_lane, too_large, closed, detached, storage, invalid, \
-        sampled (left out on purpose; a live writer's up to now); \
-        and of events that had been accepted, but are lost: overwritten (in a full lane, \
-        which is told to drop the oldest), expired (removed by retention before they \
-        were delivered), displaced (the same, to make room at the byte limit).
+        (the offset where the provider began), offset (the first that is not settled), \
+        accepted (events since the provider began), acknowledged, rejected (and not \
+        accepted in a redrive since), pending, lost (an object: removed, damaged, \
+        withheld, overwritten), balanced (whether accepted is the sum of the others), \
+        stopped (the provider's reason if its last call stopped delivery, or null).
+
+        The reasons in dropped: full, no_lane, too_large, closed, detached, storage, \
+        invalid, sampled (left out on purpose; from a live writer, the number up to \
+        now). Three further reasons count accepted events that are lost: overwritten \
+        (in a full lane that drops the oldest events), expired (removed by retention \
+        before delivery), displaced (removed before delivery to make room at the byte \
+        limit).
 
         Examples:
           weir stat events
@@ -121,8 +123,8 @@
           ("lanes in use", "\(lanesInUse) of \(lanes)"),
           ("first event", firstTime ?? "none"),
           ("last event", lastTime ?? "none"),
-          ("damage", damaged ? "yes: weir verify says what" : "none seen"),
-          ("ring", ringVanished ? "vanished: what was in it is lost, and how much is unknown" : "in its place"),
+          ("damage", damaged ? "yes: see weir verify" : "none seen"),
+          ("ring", ringVanished ? "vanished: its events are lost, and their number is unknown" : "in its place"),
         ] + ledger.map { ("to \($0.provider)", $0.text) })
     }
   }

@@ -1,4 +1,4 @@
-// VerifyCommand.swift: `weir verify`: checks every byte of a log against its checksum.
+// VerifyCommand: `weir verify`: checks every byte of a log against its checksum.
 
 #if Tool
   import ArgumentParser
@@ -10,14 +10,15 @@
       commandName: "verify",
       abstract: "Check every byte of a log.",
       discussion: """
-        Checks headers, blocks, records, padding and reserved bytes, and that the \
-        segments follow on from one another. Changes nothing. Of a live log it checks \
-        what is drained. A torn tail, which a kill may leave in a segment that is not \
-        sealed, is no damage: nothing in it was ever accepted, or it is still in a lane.
+        Checks headers, blocks, records, padding and reserved bytes, and that each \
+        segment continues the previous segment. Changes nothing. In a live log, the \
+        command checks the drained events. A torn tail, which a kill may leave in an \
+        unsealed segment, is no damage: its events were never accepted, or are still in \
+        a lane.
 
         Prints a line for each damaged place, with its file and the offsets of the \
-        events that can't be read for it, then the sums. The exit code is 1 if there is \
-        damage.
+        events that can't be read because of it, then the totals. The exit code is 1 if \
+        there is damage.
 
         Keys with --json:
           intact, live, segments, blocks, events, bytes, torn_bytes, lane_events,

@@ -227,7 +227,7 @@
         #expect(!help.contains("StartArgument"), "\(help)")
         #expect(!help.contains("TimeSpan("), "\(help)")
       }
-      #expect(helps[1].components(separatedBy: "a second one ends at once").count == 2)
+      #expect(helps[1].components(separatedBy: "a second signal ends the command at once").count == 2)
     }
 
     @Test func `a moment is RFC 3339`() {
