@@ -243,7 +243,7 @@
       case .refused: throw ExitCode.cannotRun
       case .output:
         throw ToolError(
-          "standard output accepts no acknowledgements, recording stopped; the captured events are in \(directory)",
+          "standard output accepts no acknowledgements, so recording stopped; captured events are in \(directory)",
           code: .signal(SIGPIPE))
       case .signal(let number): throw ExitCode.signal(number)
       case nil: break

@@ -1,4 +1,4 @@
-// DeliveryOutcome.swift: the outcome of a delivery, as a line for people and as an exit code.
+// DeliveryOutcome: the outcome of a delivery, as a line for people and as an exit code.
 
 #if Tool
   import ArgumentParser
@@ -6,7 +6,7 @@
   import WeirDelivery
 
   struct DeliveryOutcome: Sendable {
-    /// What became of the log's events for one provider, while the command ran.
+    /// The outcome of the log's events for one provider, while the command ran.
     struct Entry: Equatable, Sendable {
       var name: String
       var acknowledged: UInt64
@@ -65,14 +65,14 @@
         var lines: [String] = []
         if let reason = entry.stopped {
           lines.append(
-            "\(entry.name) stopped: \(Terminal.printable(reason)); the events are kept, mend it and run again")
+            "\(entry.name) stopped: \(Terminal.printable(reason)); the events are kept, repair this and run again")
         } else if entry.pending > 0, let error = entry.error {
-          lines.append("\(entry.name): \(Terminal.printable(error)); what is pending is kept, run again to go on")
+          lines.append("\(entry.name): \(Terminal.printable(error)); pending events are kept, run again to continue")
         }
         if entry.rejected > 0 {
           lines.append(
             "\(entry.name) rejected \(Quantity.count(entry.rejected)) events: "
-              + "weir dead-letters \(DemoCommand.quoted(log)) \(entry.name) says why")
+              + "see weir dead-letters \(DemoCommand.quoted(log)) \(entry.name)")
         }
         return lines
       }

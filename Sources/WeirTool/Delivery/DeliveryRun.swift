@@ -1,4 +1,4 @@
-// DeliveryRun.swift: a delivery in progress, from its beginning to its report.
+// DeliveryRun: a delivery in progress, from its beginning to its report.
 
 #if Tool
   import Weir
@@ -24,7 +24,7 @@
     private let names: [String]
     private let before: [Ledger.Entry]
     private let start = MonotonicTime.now.nanoseconds
-    /// All that is left is to deliver, and its own watch tells of trouble.
+    /// Set when the capture has ended and only the delivery continues, whose own watch reports problems.
     private let isEnding: Latch
     /// Checks what other processes delivered, and reports problems.
     private let releasing: Task<Void, Never>?
@@ -43,7 +43,7 @@
       let names = Set(providers.map(\.name))
       let isEnding = Latch()
       let releasing = Task {
-        // What goes wrong while events are still captured. Progress is shown of the capture.
+        // Reports problems while events are still captured. The progress line shows the capture.
         var watch = DeliveryWatch(before: [], progress: nil, follows: true)
         var nextShow = ContinuousClock.now + Self.showInterval
         while (try? await Task.sleep(for: Self.releaseInterval)) != nil {
@@ -107,7 +107,7 @@
       return names.compactMap { ledger[$0] }
     }
 
-    /// Returns why providers stopped.
+    /// Watches the delivery until it ends. Returns the reasons of the stopped providers, by name.
     private func watch(
       follows: Bool, deadline: ContinuousClock.Instant?, stop: StopSwitch
     ) async -> [String: String] {

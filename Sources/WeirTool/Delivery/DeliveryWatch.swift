@@ -1,4 +1,4 @@
-// DeliveryWatch.swift: the output of a delivery in progress: the progress line, each problem once, and lost events.
+// DeliveryWatch: the output of a delivery in progress: the progress line, each problem once, and lost events.
 
 #if Tool
   import Weir
@@ -12,18 +12,18 @@
 
     /// The last messages about a provider.
     private struct Told {
-      /// The trouble; nil if it goes on.
+      /// The problem; `nil` if the delivery continues.
       var trouble: String?
       var isStopped = false
       var at: ContinuousClock.Instant
     }
 
     private let progress: Progress?
-    /// Settled events of the providers when the delivery began.
+    /// The number of settled events of the providers when the delivery began.
     private let settledBefore: UInt64
     private let follows: Bool
     private let write: (String) -> Void
-    /// By provider.
+    /// The last messages, by provider.
     private var told: [String: Told] = [:]
     private var toldLosses: [String: (count: UInt64, at: ContinuousClock.Instant)] = [:]
 
@@ -38,7 +38,7 @@
       settledBefore = before.reduce(0) { $0 &+ Self.settled($1) }
     }
 
-    /// Shows how far it is.
+    /// Shows the progress, and reports new problems.
     mutating func show(
       _ entries: [Ledger.Entry], _ report: DeliveryReport = DeliveryReport([]),
       at now: ContinuousClock.Instant = .now
@@ -68,7 +68,7 @@
         guard isKnown ? isReminder : isDue || isWorse else { return }
         note(text, of: name, isStopped: true, at: now)
         let pending = Quantity.count(entry.pending)
-        write("\(name) stopped: \(text); \(pending) pending: mend it, it is tried again now and then")
+        write("\(name) stopped: \(text); \(pending) pending; repair this, delivery is tried again from time to time")
       case .backingOff, .open:
         let text = Terminal.printable(entry.error ?? "the last try failed")
         guard before?.trouble != text, isDue else { return }
@@ -77,7 +77,7 @@
       case .starting, .running, .idle:
         guard entry.error == nil, before?.trouble != nil else { return }
         note(nil, of: name, isStopped: false, at: now)
-        write("\(name): goes on")
+        write("\(name): continues")
       }
     }
 
@@ -87,14 +87,14 @@
       told[name] = Told(trouble: trouble, isStopped: isStopped, at: now)
     }
 
-    /// Events that a mapper withholds from a provider are not lost.
+    /// Reports new losses. Events that a mapper withholds from a provider are not lost.
     private mutating func tellLosses(_ entry: DeliveryReport.Entry, at now: ContinuousClock.Instant) {
       let losses = entry.lost.filter { $0.key != .withheld }
       let lost = losses.values.reduce(0, &+)
       let before = toldLosses[entry.provider]
       guard lost > before?.count ?? 0, before.map({ now >= $0.at + Self.interval }) ?? true else { return }
       toldLosses[entry.provider] = (lost, now)
-      write("\(entry.provider): \(DeliveryOutcome.Entry.words(losses)); passed over")
+      write("\(entry.provider): \(DeliveryOutcome.Entry.words(losses)); skipped")
     }
 
     private static func settled(_ entry: Ledger.Entry) -> UInt64 {

@@ -1,4 +1,4 @@
-// LogFamily.swift: the logs in the subdirectories of a directory, as a pre-fork server leaves them: live processes
+// LogFamily: the logs in the subdirectories of a directory, as a pre-fork server leaves them: live processes
 // write some of the logs, dead processes left the others.
 
 #if Tool
@@ -11,7 +11,7 @@
     /// Messages about directories that could not be read.
     let complaints: [String]
 
-    /// Whether `directory` holds a log itself.
+    /// Returns whether `directory` itself holds a log.
     static func isLog(_ directory: String) throws(WeirError) -> Bool {
       do throws(WeirError) {
         _ = try LogDirectory(directory).statistics()
@@ -28,7 +28,7 @@
       do {
         names = try FileManager.default.contentsOfDirectory(atPath: parent).sorted()
       } catch {
-        throw ToolError("\(parent) can't be read; name the directory of a log, or one that has logs in subdirectories")
+        throw ToolError("\(parent) can't be read; name a log's directory, or a directory with logs in subdirectories")
       }
       var logs: [String] = []
       var complaints: [String] = []
@@ -43,7 +43,7 @@
         }
       }
       guard !logs.isEmpty || !complaints.isEmpty else {
-        throw ToolError("\(parent) holds no log, and neither does a directory in it; name the directory of a log")
+        throw ToolError("\(parent) holds no log, and neither do its subdirectories; name a log's directory")
       }
       self.logs = logs
       self.complaints = complaints

@@ -1,4 +1,4 @@
-// LogRemoval.swift: removes the directory of a log that has no writer and is completely delivered.
+// LogRemoval: removes the directory of a log that has no writer and is completely delivered.
 
 #if Tool
   import Foundation
@@ -15,32 +15,32 @@
     /// lock is held from before the check to the end, so that no process opens the log meanwhile and loses its
     /// captures.
     static func remove(_ directory: String, deliveredTo names: [String]) throws -> String? {
-      guard let lock = WriterLock(of: directory) else { return "a process writes it" }
+      guard let lock = WriterLock(of: directory) else { return "a process writes the log" }
       defer { withExtendedLifetime(lock) {} }
       let log = LogDirectory(directory)
       let ledger = try log.ledger()
-      for name in names where ledger[name] == nil { return "\(name) has no place in it" }
+      for name in names where ledger[name] == nil { return "\(name) has no position in the log" }
       // If the cursor can't be read, the provider may start over.
       if let entry = ledger.entries.first(where: { $0.error != nil }) {
-        return "the place of \(entry.provider) in it is not known: \(entry.error ?? "")"
+        return "the position of \(entry.provider) in the log is unknown: \(entry.error ?? "")"
       }
       for entry in ledger.entries where entry.pending > 0 {
-        return "\(entry.provider) is yet to be given \(Quantity.count(entry.pending)) events"
+        return "\(entry.provider) has \(Quantity.count(entry.pending)) pending events"
       }
       if let entry = ledger.entries.first(where: { ($0.lost[.damaged] ?? 0) > 0 }) {
-        return "\(Quantity.count(entry.lost[.damaged] ?? 0)) events in it are damaged"
+        return "\(Quantity.count(entry.lost[.damaged] ?? 0)) events are damaged"
       }
       let kept = [("dead-letters", "dead letters"), ("quarantine", "damaged bytes"), ("violations", "violations")]
-      for (name, what) in kept where !isEmpty("\(directory)/\(name)") { return "it holds \(what)" }
+      for (name, what) in kept where !isEmpty("\(directory)/\(name)") { return "the directory holds \(what)" }
       let names = try FileManager.default.contentsOfDirectory(atPath: directory)
       if let stranger = names.sorted().first(where: { !isPart($0) }) {
-        return "it holds \(Terminal.quoted(stranger)), which is no part of it"
+        return "the directory holds \(Terminal.quoted(stranger)), which is no part of a log"
       }
       try removeFiles(directory, names)
       return nil
     }
 
-    /// Whether files or directories with this name are part of a log, according to the format's page.
+    /// Returns whether files or directories with this name are part of a log, according to the format's page.
     static func isPart(_ name: String) -> Bool {
       if parts.contains(name) { return true }
       if let number = ["prepared-", "batch-"].first(where: { name.hasPrefix($0) }).map({ name.dropFirst($0.count) }) {
@@ -80,7 +80,7 @@
       }
       // An error here means that somebody added a file meanwhile. The file stays.
       guard unlink("\(directory)/\(WriterLock.fileName)") == 0, rmdir(directory) == 0 else {
-        throw ToolError("\(directory) can't be removed: \(systemMessage(errno)); its events were delivered")
+        throw ToolError("\(directory) can't be removed: \(systemMessage(errno)); its events are delivered, remove it")
       }
     }
   }

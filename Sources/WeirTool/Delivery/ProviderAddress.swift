@@ -1,4 +1,4 @@
-// ProviderAddress.swift: the destination of a delivery, as named on the command line: a URL or a path.
+// ProviderAddress: the destination of a delivery, as named on the command line: a URL or a path.
 
 #if Tool
   import ArgumentParser
@@ -23,7 +23,7 @@
         // Taken as a path, the address would create a directory, and all events would count as delivered.
         guard !Self.looksLikeHost(text) else {
           throw ToolError(
-            "--to \(Terminal.printable(text)) is a path as it stands; write http://\(Terminal.printable(text)), "
+            "--to \(Terminal.printable(text)) is ambiguous; write http://\(Terminal.printable(text)) for a URL, "
               + "or ./\(Terminal.printable(text)) for a directory")
         }
         self = .files(text)
@@ -31,21 +31,21 @@
       }
       let scheme = text[..<mark.lowerBound].lowercased()
       guard scheme == "http" || scheme == "https" else {
-        throw ToolError("--to \(Terminal.printable(Self.shown(text))) is neither http nor https, nor a path")
+        throw ToolError("--to \(Terminal.printable(Self.shown(text))) is neither http nor https; give a URL or a path")
       }
       let rest = text[mark.upperBound...]
       let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
       guard !authority.contains("@") else {
-        throw ToolError("--to has a user or a key before its host; give the key with --key-file or --key-env")
+        throw ToolError("--to contains a user or a key before the host; give the key with --key-file or --key-env")
       }
       guard let parsed = URLComponents(string: text), let host = parsed.host, !host.isEmpty else {
         throw ToolError(
-          "--to \(Terminal.printable(Self.shown(text))) is no URL; such as http://localhost:8080/v1/batch")
+          "--to \(Terminal.printable(Self.shown(text))) is no URL; a URL is such as http://localhost:8080/v1/batch")
       }
       self = .endpoint(text)
     }
 
-    /// Whether the text is an incomplete address: a host with a port, or a scheme with too few slashes.
+    /// Returns whether the text is an incomplete address: a host with a port, or a scheme with too few slashes.
     private static func looksLikeHost(_ text: String) -> Bool {
       let first = text.prefix { $0 != "/" }
       guard let colon = first.lastIndex(of: ":") else { return false }
@@ -84,7 +84,7 @@
       return String(plain[..<mark.upperBound] + plain[plain.index(after: at)...])
     }
 
-    /// The default name of the provider's cursor. The name is the same for the same provider, and different for
+    /// Returns the default name of the provider's cursor. The name is the same for the same provider, and different for
     /// different providers, because each provider needs its own cursor. `place` distinguishes providers with one
     /// address: a table, a project. A key does not distinguish providers, because a key may change.
     func name(_ preset: PresetName, place: [String] = []) -> String {

@@ -1,4 +1,4 @@
-// ProviderOptions.swift: the options for destinations, shared by all commands that deliver.
+// ProviderOptions: the options for destinations, shared by all commands that deliver.
 
 #if Tool
   import ArgumentParser
@@ -8,39 +8,39 @@
     @Option(
       name: .customLong("to"),
       help: """
-        Where to: a URL, or the path of a directory for files of JSON Lines. May be given again, for several at a time.
+        The destination: a URL, or the path of a directory for files of JSON Lines. May be given several times.
         """)
     var to: [String] = []
 
     @Option(
       name: .customLong("name"),
       help: """
-        The name that the delivery's place in the log is kept by: letters, digits, - and _. One for each --to. If it \
-        is left out it is made from the address, the preset, and --table, --project and --user; not from the key: \
-        where another key means another provider, give names.
+        The provider's name, under which the position in the log is kept: letters, digits, - and _. One name for each \
+        --to. The default is derived from the address, the preset, and --table, --project and --user, but not from \
+        the key: if another key means another provider, give names.
         """)
     var names: [String] = []
 
     @Option(
       name: .customLong("preset"),
       help: """
-        The form that a URL takes events in: \(PresetName.allCases.map(\.rawValue).joined(separator: ", ")) \
+        The form in which a URL takes events: \(PresetName.allCases.map(\.rawValue).joined(separator: ", ")) \
         (default: json).
         """)
     var givenPreset: PresetName?
 
     var preset: PresetName { givenPreset ?? .json }
 
-    @Option(help: "A file that holds the key for the provider, and nothing else.")
+    @Option(help: "A file that contains the provider's key and nothing else.")
     var keyFile: String?
 
-    @Option(help: "The environment variable that holds the key for the provider.")
+    @Option(help: "The environment variable that contains the provider's key.")
     var keyEnv: String?
 
-    @Option(help: "ClickHouse's user, or Mixpanel's service account; that one's password is the key.")
+    @Option(help: "ClickHouse's user, or Mixpanel's service account. The key is the password.")
     var user = ""
 
-    @Option(help: "Mixpanel's project, for a service account.")
+    @Option(help: "Mixpanel's project, with a service account.")
     var project = ""
 
     @Option(name: .customLong("table"), help: "ClickHouse's table (default: events).")
@@ -51,25 +51,25 @@
     @Option(
       name: .customLong("cacert"),
       help: """
-        A PEM file of the authorities that are trusted for https, in place of the system's (default: the file that the \
-        variable SSL_CERT_FILE names, if it is set).
+        A PEM file with the certificate authorities to trust for https, instead of the system's (default: the file \
+        that the variable SSL_CERT_FILE names, if set).
         """)
     var authorities: String?
 
     @Option(
       name: .customLong("cert"),
-      help: "A PEM file of the certificate to show to an endpoint that wants one, with those above it.")
+      help: "A PEM file with the client certificate for an endpoint that requires one, and its chain.")
     var certificate: String?
 
     @Option(
       name: .customLong("cert-key"),
-      help: "The PEM file of that certificate's private key, without a passphrase (default: the file of --cert).")
+      help: "The PEM file of the private key for --cert, without a passphrase (default: the file of --cert).")
     var certificateKey: String?
 
-    @Flag(help: "Pack what is sent to a URL with gzip, where the preset allows that.")
+    @Flag(help: "Compress requests to a URL with gzip, if the preset allows gzip.")
     var gzip = false
 
-    @Flag(help: "Pack files with LZ4.")
+    @Flag(help: "Compress files with LZ4.")
     var lz4 = false
 
     /// One provider with its name.
@@ -83,7 +83,7 @@
       guard names.isEmpty || names.count == to.count else {
         throw ValidationError("--name must be given as often as --to, or not at all")
       }
-      guard certificateKey == nil || certificate != nil else { throw ValidationError("--cert-key goes with --cert") }
+      guard certificateKey == nil || certificate != nil else { throw ValidationError("--cert-key needs --cert") }
       for name in names where !Cursor.isProviderName(name) {
         throw ValidationError("--name \(Terminal.quoted(name)) must be 1 to 64 letters, digits, - and _")
       }
@@ -97,11 +97,11 @@
       var named: [Named] = []
       for (index, text) in to.enumerated() {
         let address = try ProviderAddress(text)
-        // Two addresses that differ there may be two providers, or one with another key: nobody else can tell.
+        // Two addresses that differ only in the query may be two providers, or one provider with two keys.
         guard !names.isEmpty || !address.hasQuery else {
           throw ToolError(
-            "--to \(Terminal.printable(address.shown)) has a query, so give it a --name: another query may be another "
-              + "provider, or not")
+            "--to \(Terminal.printable(address.shown)) has a query; give a --name, because the query may or may not be "
+              + "part of the provider's identity")
         }
         let name = names.isEmpty ? address.name(preset, place: place) : names[index]
         guard !named.contains(where: { $0.name == name }) else {
@@ -111,24 +111,25 @@
       }
       let urls = named.count { $0.address.isEndpoint }
       if urls == 0, !named.isEmpty, let option = optionOfURLs {
-        throw ToolError("\(option) goes with a URL, and --to is a path; a URL begins with http:// or https://")
+        throw ToolError("\(option) needs a URL, and --to is a path; a URL begins with http:// or https://")
       }
       if let option = optionOfTLS, !named.isEmpty, !named.contains(where: \.address.isEncrypted) {
-        throw ToolError("\(option) goes with a URL that begins with https://; no --to does")
+        throw ToolError("\(option) needs a --to that begins with https://")
       }
       guard givenTable?.isEmpty != true else { throw ToolError("--table is empty; name ClickHouse's table") }
-      guard !gzip || urls > 0 else { throw ToolError("--gzip goes with a URL; files are packed with --lz4") }
-      guard !lz4 || urls < named.count else { throw ToolError("--lz4 goes with a path; a URL is sent to with --gzip") }
+      guard !gzip || urls > 0 else { throw ToolError("--gzip needs a URL; use --lz4 to compress files") }
+      guard !lz4 || urls < named.count else { throw ToolError("--lz4 needs a path; use --gzip for a URL") }
       return named
     }
 
-    /// What tells providers of one address apart: what is not the default, for names that are there stay.
+    /// The options that distinguish providers of one address. Defaults are left out, so that existing names do not
+    /// change.
     private var place: [String] {
       let given = [("table", table == "events" ? "" : table), ("project", project), ("user", user)]
       return given.filter { !$0.1.isEmpty }.map { "\($0.0)=\($0.1)" }
     }
 
-    /// An option that says nothing where there are only files.
+    /// The first given option that has no meaning without a URL.
     private var optionOfURLs: String? {
       let given = [
         ("--preset", givenPreset != nil), ("--key-file", keyFile != nil), ("--key-env", keyEnv != nil),
@@ -137,6 +138,7 @@
       return given.first(where: \.1)?.0
     }
 
+    /// The first given option that has no meaning without TLS.
     private var optionOfTLS: String? {
       [("--cacert", authorities), ("--cert", certificate)].first { $0.1 != nil }?.0
     }

@@ -1,4 +1,4 @@
-// ProviderSource.swift: makes the providers that a command line names.
+// ProviderSource: creates the providers that a command line names.
 
 #if Tool
   import Foundation
@@ -9,12 +9,12 @@
     import WeirHTTP
   #endif
 
-  /// Makes new providers for each log, because a provider belongs to one dispatcher and is shut down with it.
+  /// Creates new providers for each log, because a provider belongs to one dispatcher and is shut down with it.
   struct ProviderSource: Sendable {
     let addresses: [ProviderOptions.Named]
     private let options: Options
 
-    /// What all of them share.
+    /// The options that all providers share.
     private struct Options: Sendable {
       var preset: PresetName
       var key: String?
@@ -23,13 +23,13 @@
       var table: String
       var usesGzip: Bool
       var usesLZ4: Bool
-      /// PEM files: of the authorities that are trusted, of the certificate that is shown, and of its key.
+      /// PEM files: the trusted certificate authorities, the client certificate, and its private key.
       var authorities: String?
       var certificate: String?
       var certificateKey: String?
     }
 
-    /// Reads the key, and checks that every provider can be made, so that a mistake is reported before any change.
+    /// Reads the key, and checks that every provider can be created, so that a mistake is reported before any change.
     init(_ given: ProviderOptions, environment: [String: String] = ProcessInfo.processInfo.environment) throws {
       addresses = try given.addresses()
       let named = environment["SSL_CERT_FILE"].flatMap { $0.isEmpty ? nil : $0 }
@@ -76,7 +76,7 @@
 
       private func endpoint(_ url: String, _ name: String) throws -> any Provider {
         guard let preset = HTTPPresetName(rawValue: options.preset.rawValue) else {
-          throw ToolError("--preset \(options.preset.rawValue) is not in this weir; build it anew")
+          throw ToolError("--preset \(options.preset.rawValue) is not in this build of weir; build weir again")
         }
         var configuration = HTTPConfiguration()
         configuration.compression = options.usesGzip ? .gzip : .identity
@@ -93,7 +93,7 @@
     #else
       private func endpoint(_ url: String, _ name: String) throws -> any Provider {
         throw ToolError(
-          "this weir was built without delivery over HTTP; build one with: swift build -c release --product weir "
+          "this build of weir has no delivery over HTTP; build one with: swift build -c release --product weir "
             + "--traits HTTP, or give a path")
       }
     #endif

@@ -1,4 +1,4 @@
-// StartArgument.swift: where a delivery without a cursor begins, as a command-line argument.
+// StartArgument: where a delivery without a cursor begins, as a command-line argument.
 
 #if Tool
   import ArgumentParser
@@ -7,7 +7,7 @@
 
   struct StartArgument: CustomStringConvertible, Sendable {
     var position: DeliveryOptions.Start
-    /// As it was given.
+    /// The argument as given.
     let description: String
 
     static let beginning = StartArgument(position: .beginning, description: "beginning")

@@ -53,7 +53,7 @@ import Testing
           (["--cacert", one.key], nil, "\(one.key) holds no certificate"),
           (["--cert", one.certificate], nil, "--cert: \(one.certificate) holds no private key"),
           (["--cert", one.certificate, "--cert-key", other.key], nil, "\(other.key) does not match"),
-          (["--cert-key", one.key], nil, "--cert-key goes with --cert"),
+          (["--cert-key", one.key], nil, "--cert-key needs --cert"),
         ]
         for (arguments, variable, words) in cases {
           let environment = variable.map { ["SSL_CERT_FILE": $0] } ?? [:]

@@ -139,7 +139,7 @@
         let error = try #require(throws: ToolError.self) {
           try ProviderOptions.parse(["--to", to] + arguments).addresses()
         }
-        #expect(error.message.hasPrefix("\(arguments[0]) goes with"))
+        #expect(error.message.hasPrefix("\(arguments[0]) needs"))
         #expect(error.message.contains("https://"))
       }
       #expect(throws: Never.self) {
