@@ -1,4 +1,4 @@
-// ContractReport.swift: the violations of a log, counted by event, field and rule.
+// ContractReport: the violations of a log, counted by event, field and rule.
 
 #if Tool
   import Weir
@@ -7,7 +7,7 @@
 
   /// The summary of `weir contract check`.
   struct ContractReport {
-    /// A rule of a field of an event; for defaults the rule is empty.
+    /// A rule of a field of an event. The rule is empty for defaults.
     private struct Key: Hashable {
       var event: String
       var field: String
@@ -17,12 +17,12 @@
     private struct Count {
       var count: UInt64 = 0
       var firstOffset: Offset
-      /// The first value that was found, or the value that was filled in.
+      /// The first violating value, or the default value.
       var example: FieldValue?
     }
 
-    /// How many different rules, and how many different defaults, are counted apart. The names of unknown fields may be
-    /// as many as there are events.
+    /// The maximum number of rules, and of defaults, that are counted separately. The number must be bounded, because
+    /// every event may have unknown fields of other names.
     static let maximumKeys = 10_000
 
     private let contract: Contract
@@ -45,9 +45,10 @@
     /// Counts an event that can't be checked against the contract.
     mutating func addUnchecked() { unchecked += 1 }
 
-    /// Whether the log is as the contract says; nil if nothing says otherwise, but not every event could be checked.
+    /// Whether the log keeps the contract; `nil` if there are no violations, but some events could not be checked.
     private var isKept: Bool? { violations > 0 ? false : unchecked > 0 ? nil : true }
 
+    /// Counts the violations and defaults of an event.
     mutating func add(_ outcome: ContractOutcome, of event: StoredEvent) {
       events += 1
       if outcome.isClean { return }
@@ -65,7 +66,7 @@
       }
     }
 
-    /// False if there are too many different ones already.
+    /// Counts a rule or a default. Returns `false` if the maximum number of different ones is reached.
     private static func count(
       _ key: Key, _ offset: Offset, _ example: FieldValue?, in counts: inout [Key: Count]
     ) -> Bool {
@@ -77,7 +78,7 @@
       return true
     }
 
-    /// The counts, most frequent first. Equal counts are in the order of the log.
+    /// Returns the counts, most frequent first. Equal counts are in the order of the log.
     private static func sorted(_ counts: [Key: Count]) -> [(key: Key, value: Count)] {
       counts.sorted { left, right in
         if left.value.count != right.value.count { return left.value.count > right.value.count }
@@ -88,14 +89,14 @@
   }
 
   extension ContractReport {
-    /// For people: what was broken, what was filled in, the sums.
+    /// Returns the report for people: the violated rules, the defaults, the totals.
     func text(of directory: String, limit: Int?) -> String {
       let limit = limit ?? .max
       let result =
         switch isKept {
         case true?: "as the contract says"
         case false?: "against the contract"
-        case nil: "not known, for not every event could be checked"
+        case nil: "unknown, because not every event could be checked"
         }
       var text = ""
       for (key, count) in Self.sorted(rules).prefix(limit) {
@@ -127,7 +128,7 @@
         : "\(Quantity.count(count.count)) times, first at offset \(count.firstOffset)"
     }
 
-    /// A value on a line among others.
+    /// Returns the value as JSON, cut to at most 120 characters.
     private static func shortened(_ value: FieldValue) -> String {
       let text = json(value)
       return text.count <= 120 ? text : String(text.prefix(120)) + "…"
@@ -139,7 +140,7 @@
       return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// For programs. Written with the fields of an event, for the examples are such.
+    /// Returns the report for programs. It is built from field values, because the examples are field values.
     func json(limit: Int?) -> String {
       func list(_ counts: [Key: Count], _ members: (Key, Count) -> [(String, FieldValue)]) -> FieldValue {
         .array(Self.sorted(counts).prefix(limit ?? .max).map { .object(FieldObject(members($0.key, $0.value))) })
@@ -173,7 +174,7 @@
     }
   }
 
-  /// A violation, or a default, as a line of JSON.
+  /// Violations and defaults as lines of JSON.
   enum ViolationLine {
     static func append(
       _ outcome: ContractOutcome, of event: StoredEvent, showSensitive: Bool, limit: Int?, _ printed: inout Int,

@@ -1,4 +1,4 @@
-// ContractSource.swift: contracts from files, as arguments of commands.
+// ContractSource: reads the contracts that a command line names.
 
 #if Tool
   import Foundation
@@ -7,13 +7,13 @@
   import WeirYAML
 
   enum ContractSource {
-    /// The contract in a file; YAML if its name says so, JSON otherwise.
+    /// Returns the contract in a file. The file is YAML if its name ends in .yaml or .yml, otherwise JSON.
     static func compiled(_ path: String) throws -> CompiledContract {
       let isYAML = [".yaml", ".yml"].contains { path.lowercased().hasSuffix($0) }
       #if !YAML
         if isYAML {
           throw ToolError(
-            "\(path) is YAML, which this build of the tool does not read; build it with "
+            "\(path) is YAML, which this build of weir can't read; build weir with "
               + "swift build -c release --traits YAML, or write the contract in JSON")
         }
       #endif
@@ -21,7 +21,7 @@
       do {
         return try contract(in: bytes, isYAML: isYAML).compiled()
       } catch {
-        // A line each: there may be many of them, and each has its place.
+        // Each problem is printed on its own line, with its place.
         for problem in error.problems { writeDiagnostic("\(path): \(Terminal.printable(problem.description))") }
         let count = error.problems.count
         throw ToolError("\(path) is no contract; correct \(count == 1 ? "the place" : "the \(count) places") above")
@@ -40,7 +40,7 @@
       return try Contract(json: bytes)
     }
 
-    /// A file that is read in one go; one that is larger than contracts may be is not read to its end.
+    /// Reads a file. A file that is larger than a contract may be is not read to its end.
     private static func read(_ path: String) throws -> Data {
       do {
         let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
@@ -53,7 +53,7 @@
   }
 
   private enum ContractLimits {
-    /// One byte more than is taken: then the library says that there are too many.
+    /// One byte more than a contract may have, so that the library reports a larger contract.
     static let readBytes = ContractNode.maximumBytes + 1
   }
 #endif
