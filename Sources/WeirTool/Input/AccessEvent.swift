@@ -1,6 +1,6 @@
-// AccessEvent.swift: a line of an Apache access log as an event. The fields hold the text as the server wrote it, its
-// escapes (\" \\ \xhh) included; "-" means that the server had no such value, which is nil here. `time` is the instant:
-// the zone that it was written in is not kept.
+// AccessEvent: a line of an Apache access log as an event. The fields hold the text as the server wrote it, including
+// the escapes (\" \\ \xhh). "-" means that the server had no such value: the field is `nil`. `time` is the instant; the
+// time zone of the line is not kept.
 
 #if Tool
   import Foundation

@@ -1,17 +1,17 @@
-// AccessLineParser.swift: reads a line of Apache's combined log,
+// AccessLineParser: reads a line of Apache's combined log,
 //
 //     host ident user [17/May/2015:10:05:03 +0000] "METHOD path PROTOCOL" status bytes "referrer" "agent"
 //
 // and nothing else: single spaces, exactly nine parts, a request line of exactly three words, a time that exists,
-// numbers in their shortest form. The strictness is what keeps the fields equal to the line in meaning. Whatever
-// differs in any way becomes `malformed` with its exact text, from which a better parser can still read it.
+// numbers in their shortest form. The strictness ensures that the fields mean the same as the line. Any other line
+// becomes `malformed` with its exact text, which a better parser can still read.
 
 #if Tool
   import Foundation
   import Weir
 
   extension AccessEvent {
-    /// Never fails: a line that is no request is `malformed`.
+    /// Parses a line. Never fails: a line that is no request becomes `malformed`.
     init(line: Span<UInt8>) {
       guard String(utf8: line) != nil, let request = AccessEvent(request: line) else {
         self = .malformed(LineText(line))
@@ -51,8 +51,8 @@
     }
   }
 
-  /// The parts of a line. Each reader takes its part at `at`, moves `at` behind it and answers where it lies; nil if
-  /// what is there is something else.
+  /// Reads the parts of a line. Each function reads its part at `at`, moves `at` behind the part, and returns the range
+  /// of the part, or `nil` if the line has something else at `at`.
   private enum AccessLine {
     static let space = UInt8(ascii: " ")
     private static let quote = UInt8(ascii: "\"")
@@ -65,7 +65,7 @@
       return true
     }
 
-    /// At least one byte up to a space, and the space.
+    /// Reads a word of at least one byte, and the space after the word.
     static func word(_ line: Span<UInt8>, _ at: inout Int) -> Range<Int>? {
       let start = at
       while at < line.count, line[at] != space { at += 1 }
@@ -74,14 +74,14 @@
       return start..<at
     }
 
-    /// The rest, if it is one word.
+    /// Returns the rest of the line if the rest is one word.
     static func lastWord(_ line: Span<UInt8>, from start: Int) -> Range<Int>? {
       var end = start
       while end < line.count, line[end] != space { end += 1 }
       return end == line.count && end > start ? start..<end : nil
     }
 
-    /// What is between two quotation marks; a backslash takes the byte after it along.
+    /// Reads a text in quotation marks. A byte after a backslash does not end the text.
     static func quoted(_ line: Span<UInt8>, _ at: inout Int) -> Range<Int>? {
       guard skip(quote, line, &at) else { return nil }
       let start = at
@@ -91,7 +91,7 @@
       return start..<at
     }
 
-    /// Decimal digits without leading zeros, up to UInt64.max.
+    /// Returns the number that decimal digits without leading zeros stand for, up to UInt64.max.
     static func number(_ line: Span<UInt8>, _ range: Range<Int>) -> UInt64? {
       if range.count > 1, line[range.lowerBound] == UInt8(ascii: "0") { return nil }
       var value: UInt64 = 0
@@ -105,7 +105,7 @@
       return value
     }
 
-    /// "[17/May/2015:10:05:03 +0000] ", the space behind it included.
+    /// Reads a time such as "[17/May/2015:10:05:03 +0000] ", including the space after the time.
     static func time(_ line: Span<UInt8>, _ at: inout Int) -> Date? {
       let from = at
       guard line.count - from >= 29, matches(line, from), let day = digits(line, from + 1, 2),
@@ -121,7 +121,7 @@
       return Date(timeIntervalSince1970: Double(seconds))
     }
 
-    /// Whether the punctuation of a time is in place.
+    /// Returns whether the punctuation of a time is in place.
     private static func matches(_ line: Span<UInt8>, _ from: Int) -> Bool {
       let sign = line[from + 22]
       return line[from] == UInt8(ascii: "[") && line[from + 3] == UInt8(ascii: "/")
@@ -158,7 +158,7 @@
       range.count == 1 && line[range.lowerBound] == hyphen
     }
 
-    /// The line has been checked to be UTF-8, and parts of it end at ASCII bytes.
+    /// Returns a part of the line as text. The line is known to be UTF-8, and its parts end at ASCII bytes.
     static func text(_ line: Span<UInt8>, _ range: Range<Int>) -> String {
       line.extracting(range).withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
     }

@@ -1,4 +1,4 @@
-// ByteCount.swift: a size in bytes as a command-line argument: 65536, 64K, 1M.
+// ByteCount: a size in bytes as a command-line argument: 65536, 64K, 1M.
 
 #if Tool
   import ArgumentParser

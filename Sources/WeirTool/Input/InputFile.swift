@@ -1,22 +1,22 @@
-// InputFile.swift: the input of `weir record`, a file or standard input. Read once, from front to back, with what is
-// there handed on at once, so that a slow stream is recorded line by line as it comes.
+// InputFile: the input of `weir record`, a file or standard input. The input is read once, from front to back. Bytes
+// are passed on as soon as they are available, so that a slow stream is recorded line by line.
 
 #if Tool
   import Glibc
 
   final class InputFile {
-    /// How much is asked for in one read.
+    /// The maximum number of bytes of one read.
     static let readBytes = 256 << 10
 
     private let descriptor: Int32
     private let isOwned: Bool
-    /// As errors name it.
+    /// The name of the input in errors.
     let name: String
-    /// Bytes to come, where that is known: of a plain file.
+    /// The size of the input, if the input is a plain file; otherwise `nil`.
     let expectedBytes: UInt64?
     private(set) var bytesRead: UInt64 = 0
 
-    /// Opens the file; nil and "-" stand for standard input.
+    /// Opens the file. `nil` and "-" stand for standard input.
     init(path: String?) throws(ToolError) {
       if let path, path != "-" {
         name = path
@@ -46,7 +46,7 @@
       if isOwned { close(descriptor) }
     }
 
-    /// The next bytes: at least one, as soon as there are any. Nil at the end, or when the switch is thrown.
+    /// Waits for bytes, and returns at least one. Returns `nil` at the end, or when the switch is thrown.
     func read(unless stop: StopSwitch) throws(ToolError) -> [UInt8]? {
       while true {
         if stop.isThrown { return nil }

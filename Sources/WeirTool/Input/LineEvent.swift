@@ -1,5 +1,5 @@
-// LineEvent.swift: an input line as an event of its own: `line` for a line that is recorded as it is, `malformed` for
-// one that its format can't read. Field `text`, or `bytes` where the line is not UTF-8.
+// LineEvent: an input line as an event: `line` for a line that is recorded as it is, `malformed` for a line that the
+// format can't read. The field is `text`, or `bytes` if the line is not UTF-8.
 
 #if Tool
   import Weir
@@ -42,7 +42,7 @@
   }
 
   extension LineText {
-    /// The text of a stored event, from whichever of the two fields it has.
+    /// Creates the text of a stored event, which has one of the two fields.
     init(_ stored: StoredEvent) throws {
       if stored.fields["text"] != nil {
         self = .text(try stored["text"])

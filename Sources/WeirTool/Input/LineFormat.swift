@@ -1,18 +1,18 @@
-// LineFormat.swift: what a line of input becomes. Parsing and capturing are two steps, so that the time of the captures
-// can be told without that of the parsing.
+// LineFormat: the formats of `weir record`. Parsing and capturing are two steps, so that the captures can be timed
+// without the parsing.
 
 #if Tool
   import Weir
 
-  /// A format of `weir record`. A format turns every line into an event: one that it can't read becomes an event
-  /// `malformed` with the exact text, because a line that is passed over would be lost.
+  /// A format of `weir record`. A format turns every line into an event. A line that the format can't read becomes an
+  /// event `malformed` with the exact text, because a skipped line would be lost.
   protocol LineFormat: Sendable {
     associatedtype Parsed: Sendable
 
-    /// What the line says. The line has no newline at its end.
+    /// Parses a line, which has no newline at its end.
     static func parse(_ line: Span<UInt8>) -> Parsed
 
-    /// Captures it on the calling thread.
+    /// Captures a parsed line on the calling thread.
     static func capture(_ parsed: Parsed, with tracker: Tracker) -> Receipt
   }
 
@@ -28,7 +28,7 @@
     static func capture(_ parsed: AccessEvent, with tracker: Tracker) -> Receipt { tracker.track(parsed) }
   }
 
-  /// A JSON object a line, `{"event":"name","fields":{…}}`: an event of that name and those fields, or `malformed`.
+  /// One JSON object per line, `{"event":"name","fields":{…}}`: an event of that name, or `malformed`.
   enum JSONLines: LineFormat {
     enum Parsed: Equatable, Sendable {
       case event(name: String, fields: FieldObject)

@@ -1,14 +1,14 @@
-// LineSplitter.swift: splits a stream of bytes into lines, independent of the sizes of the reads. A line ends at a
+// LineSplitter: splits a stream of bytes into lines, independent of the sizes of the reads. A line ends at a
 // newline. The newline is not part of the line; a carriage return before the newline is. Empty lines count, and so does
 // a last line without a newline.
 
 #if Tool
   import Glibc
 
-  /// Whole lines, one after the other, as they were read together.
+  /// Whole lines that were read together.
   struct LineChunk: Sendable {
     let bytes: [UInt8]
-    /// Where each line lies in `bytes`.
+    /// The range of each line in `bytes`.
     let lines: [Range<Int>]
   }
 
@@ -42,7 +42,7 @@
       return LineChunk(bytes: bytes, lines: lineRanges(in: bytes))
     }
 
-    /// The line at the end of the input that has no newline, if there is one.
+    /// Returns the last line of the input if the line has no newline.
     mutating func finish() -> LineChunk? {
       guard !unfinished.isEmpty else { return nil }
       let bytes = unfinished
@@ -56,7 +56,8 @@
       isCut = unfinished.count == limit
     }
 
-    /// Uses memchr instead of a loop, because one thread searches every byte of the input for all other threads.
+    /// Returns the ranges of the lines. Uses memchr instead of a loop, because one thread searches every byte of the
+    /// input for all other threads.
     private func lineRanges(in bytes: [UInt8]) -> [Range<Int>] {
       var lines: [Range<Int>] = []
       lines.reserveCapacity(bytes.count / 128 + 1)

@@ -1,5 +1,5 @@
-// LineText.swift: the exact bytes of an input line as a value that an event can carry. A line that is not UTF-8 stays
-// bytes: nothing is repaired, so nothing is falsified.
+// LineText: the exact bytes of an input line as the value of a field. A line that is not UTF-8 stays bytes and is not
+// repaired, so that the line is not changed.
 
 #if Tool
   import Weir

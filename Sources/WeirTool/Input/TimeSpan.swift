@@ -1,4 +1,4 @@
-// TimeSpan.swift: a length of time as a command-line argument: 90s, 30m, 12h, 7d.
+// TimeSpan: a duration as a command-line argument: 90s, 30m, 12h, 7d.
 
 #if Tool
   import ArgumentParser
@@ -10,7 +10,7 @@
 
     init(parsing text: String) throws(ValidationError) {
       guard let span = TimeSpan(text) else {
-        throw ValidationError("give a number from 1 on with s, m, h or d, such as 90s, 30m, 12h or 7d")
+        throw ValidationError("give a number of at least 1 with s, m, h or d, such as 90s, 30m, 12h or 7d")
       }
       self = span
     }
