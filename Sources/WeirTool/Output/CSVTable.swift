@@ -1,18 +1,19 @@
-// CSVTable.swift: events as the rows of one table, a column a field.
+// CSVTable: events as the rows of one table, with a column for each field.
 
 #if Tool
   import Foundation
   import Weir
   import WeirDelivery
 
-  /// The columns that events need, in the order in which they come, fields before context.
+  /// The columns that events need, in order of appearance, fields before context.
   ///
-  /// Columns of every table are `offset`, `id`, `time` and `name`. A field is a column of its name, one inside another
-  /// `outer.inner`; a dot or a backslash in a name has a backslash before it. What an event was captured for is below
-  /// `context.`: `context.user.id`, `context.user.traits.plan`, `context.globals.app`. A field whose column would have
-  /// a name of these has `fields.` before it, so no two things share a column.
+  /// Every table has the columns `offset`, `id`, `time` and `name`. A field has a column of its name, a nested field
+  /// `outer.inner`. A dot or a backslash in a name has a backslash before it. The context has columns that begin with
+  /// `context.`: `context.user.id`, `context.user.traits.plan`, `context.globals.app`. If a field's column would have
+  /// one of these names, the column's name begins with `fields.`, so that no two values share a column.
   struct CSVColumns {
-    /// More columns than that are nothing that a spreadsheet or a database takes, and hostile names could be millions.
+    /// The maximum number of columns. No spreadsheet or database takes more, and hostile events could have millions of
+    /// names.
     static let maximum = 10_000
 
     fileprivate static let fixed = ["offset", "id", "time", "name"]
@@ -35,27 +36,27 @@
     }
   }
 
-  /// A table of these columns: its rows.
+  /// Writes the rows of a table with given columns.
   struct CSVTable {
     private let columns: [String]
     private let numbers: [String: Int]
     private let escapesControls: Bool
 
-    /// In a terminal control characters are to be escaped.
+    /// Creates a table. `escapesControls` is for a terminal, where control characters must be escaped.
     init(_ columns: [String], escapesControls: Bool = false) {
       self.columns = columns
       numbers = Dictionary(columns.enumerated().map { ($0.element, $0.offset) }) { first, _ in first }
       self.escapesControls = escapesControls
     }
 
-    /// The header row.
+    /// Returns the header row.
     func header() -> [UInt8] {
       var bytes: [UInt8] = []
       appendRow(columns.map { cell(ofText: $0) }, to: &bytes)
       return bytes
     }
 
-    /// Appends the event's row. What it has of other columns is left out.
+    /// Appends the event's row. Values of other columns are left out.
     func append(_ event: StoredEvent, to bytes: inout [UInt8]) {
       var cells = [[UInt8]](repeating: [], count: columns.count)
       func set(_ column: String, _ cell: @autoclosure () -> [UInt8]) {
@@ -81,7 +82,7 @@
   // MARK: Cells
 
   extension CSVTable {
-    /// A value as RFC 4180 has it. Null is an empty cell, an empty text one of two quotation marks.
+    /// Returns the cell of a value, as RFC 4180 defines it. Null is an empty cell, an empty text two quotation marks.
     private func cell(of value: FieldValue) -> [UInt8] {
       switch value {
       case .null: return []
@@ -90,9 +91,9 @@
         var json: [UInt8] = []
         EventJSON().append(value, to: &json)
         switch value {
-        // JSON, with commas.
+        // These are JSON texts.
         case .array, .object: break
-        // Nothing in them is ever escaped.
+        // These texts have no escapes, so only the quotation marks are removed.
         default: if json.first == UInt8(ascii: "\"") { json = Array(json.dropFirst().dropLast()) }
         }
         var bytes: [UInt8] = []
@@ -113,7 +114,7 @@
   // MARK: Flattening
 
   extension CSVTable {
-    /// Gives each value of an event with its column. Of fields with one name the last is left, as everywhere.
+    /// Passes each value of an event with its column to `take`. Of several fields with one name, the last one counts.
     fileprivate static func flatten(_ event: StoredEvent, _ take: (String, FieldValue) -> Void) {
       flatten(event.fields, below: "") { column, value in
         let isTaken = CSVColumns.fixed.contains(column) || ["context.", "fields."].contains { column.hasPrefix($0) }
@@ -137,7 +138,7 @@
     private static func flatten(_ object: FieldObject, below prefix: String, _ take: (String, FieldValue) -> Void) {
       for member in object {
         let column = prefix + escaped(member.name)
-        // An empty object has no members that could stand for it.
+        // An empty object has no members, so the object itself is the cell.
         if case .object(let inner) = member.value, !inner.isEmpty {
           flatten(inner, below: column + ".", take)
         } else {

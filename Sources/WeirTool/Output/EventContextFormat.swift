@@ -1,5 +1,5 @@
-// EventContextFormat.swift: what `weir cat --context` prints of an event besides: what it was captured for, and its
-// other identities.
+// EventContextFormat: the keys and columns that `weir cat --context` adds to an event: the context, and the further
+// ids.
 
 #if Tool
   import Weir
@@ -12,10 +12,10 @@
   #endif
 
   enum EventContextFormat {
-    /// The columns of CSV, with the comma before them.
+    /// The names of the CSV columns, with a comma before them.
     static let header = ",uuid,kind,monotonic,boot,user,view,context"
 
-    /// Appends the keys to an object of JSON that is still open. All of them are always there.
+    /// Appends all keys to a JSON object that is not closed yet.
     static func appendJSON(_ event: StoredEvent, to bytes: inout [UInt8]) {
       for (name, value) in values(event) {
         JSONText.append(literal: ",", to: &bytes)
@@ -25,7 +25,7 @@
       }
     }
 
-    /// Appends the columns: what is null is empty, objects are JSON.
+    /// Appends the columns. A null value is an empty cell; objects are JSON.
     static func appendCSV(_ event: StoredEvent, to bytes: inout [UInt8]) {
       for (_, value) in values(event) {
         bytes.append(UInt8(ascii: ","))
@@ -41,7 +41,8 @@
       }
     }
 
-    /// For people, after a bar: "  |  user="u7" view="Cart" app="shop"". Nothing if there is no context.
+    /// Appends text for people, after a bar: "  |  user="u7" view="Cart" app="shop"". Appends nothing if there is no
+    /// context.
     static func appendText(_ event: StoredEvent, to bytes: inout [UInt8]) {
       let context = event.context
       var shown: [(String, FieldValue)] = []
@@ -73,7 +74,7 @@
       ]
     }
 
-    /// Global and bound fields as one object, bound ones over global ones of the same name.
+    /// Returns global and bound fields as one object. A bound field replaces a global field of the same name.
     private static func joined(_ context: EventContext) -> FieldObject {
       let globals = context.globals.filter { context.fields[$0.name] == nil }
       return FieldObject(globals + Array(context.fields))

@@ -1,4 +1,4 @@
-// EventFormat.swift: how `weir cat` prints an event, a line each.
+// EventFormat: the formats of `weir cat`, which prints one event per line.
 
 #if Tool
   import ArgumentParser
@@ -10,13 +10,13 @@
     case csv
     case text
 
-    /// What comes before the first event.
+    /// Returns the text before the first event.
     func header(withContext: Bool) -> String {
       guard self == .csv else { return "" }
       return "offset,id,time,event,fields" + (withContext ? EventContextFormat.header : "") + "\n"
     }
 
-    /// Appends the event and a newline. Nothing is redacted here.
+    /// Appends the event and a newline. The caller redacts sensitive values.
     func append(_ event: StoredEvent, withContext: Bool, to bytes: inout [UInt8]) {
       switch self {
       case .jsonl:
@@ -33,7 +33,7 @@
       bytes.append(UInt8(ascii: "\n"))
     }
 
-    /// Without the closing brace.
+    /// Appends a JSON object without the closing brace.
     private static func appendJSON(_ event: StoredEvent, to bytes: inout [UInt8]) {
       JSONText.append(literal: "{\"offset\":", to: &bytes)
       JSONText.append(event.offset, to: &bytes)
@@ -47,7 +47,7 @@
       JSONText.append(event.fields, to: &bytes)
     }
 
-    /// RFC 4180, but for the line end, which is a newline alone as everywhere on Linux. `fields` is JSON.
+    /// Appends a row as in RFC 4180, but with a newline as the line end, as usual on Linux. `fields` is JSON.
     private static func appendCSV(_ event: StoredEvent, to bytes: inout [UInt8]) {
       JSONText.append(event.offset, to: &bytes)
       JSONText.append(raw: ",\(event.id),", to: &bytes)
@@ -60,8 +60,8 @@
       appendQuoted(fields, to: &bytes)
     }
 
-    /// A name as it is, or as JSON if it has control characters, for those do harm in a terminal; or if it would look
-    /// like such a one.
+    /// Returns the name as it is, or as JSON if the name has control characters, which are dangerous in a terminal. A
+    /// name that begins with a quotation mark is JSON too, so that the two forms differ.
     private static func cell(ofName name: String) -> String {
       guard name.utf8.first == UInt8(ascii: "\"") || name.unicodeScalars.contains(where: Terminal.isControl) else {
         return name
@@ -69,7 +69,7 @@
       return Terminal.quoted(name)
     }
 
-    /// A cell, in quotation marks if it needs them.
+    /// Appends a cell, in quotation marks if necessary.
     static func appendQuoted(_ cell: [UInt8], to bytes: inout [UInt8]) {
       let special = [UInt8(ascii: "\""), UInt8(ascii: ","), UInt8(ascii: "\n"), UInt8(ascii: "\r")]
       guard cell.contains(where: special.contains) else { return bytes.append(contentsOf: cell) }
@@ -81,7 +81,8 @@
       bytes.append(UInt8(ascii: "\""))
     }
 
-    /// For people: "12  2026-11-21T00:00:00.123456789Z  checkout.completed  order=7 total=19.9 coupon="SPRING"".
+    /// Appends text for people:
+    /// "12  2026-11-21T00:00:00.123456789Z  checkout.completed  order=7 total=19.9 coupon="SPRING"".
     private static func appendText(_ event: StoredEvent, to bytes: inout [UInt8]) {
       JSONText.append(event.offset, to: &bytes)
       JSONText.append(literal: "  ", to: &bytes)
@@ -91,7 +92,7 @@
       appendText(event.fields, to: &bytes)
     }
 
-    /// Two spaces, then name=value for each field.
+    /// Appends two spaces, then name=value for each field.
     static func appendText(_ fields: FieldObject, to bytes: inout [UInt8]) {
       for (index, field) in fields.enumerated() {
         JSONText.append(literal: index == 0 ? "  " : " ", to: &bytes)

@@ -1,4 +1,4 @@
-// LedgerReport.swift: what became of a log's events for one provider, for `weir stat`.
+// LedgerReport: the ledger's entry for one provider, as `weir stat` prints it.
 
 #if Tool
   import Weir
@@ -15,7 +15,7 @@
     var pending: UInt64
     var lost: [String: UInt64]
     var balanced: Bool
-    /// What it said when it stopped delivery with its last call; nil if it did not.
+    /// The reason, if the provider's last call stopped delivery; otherwise `nil`.
     @Nullable var stopped: String?
 
     init(_ entry: Ledger.Entry) {
@@ -35,7 +35,7 @@
     var text: String {
       let losses = lost.filter { $0.value > 0 }.sorted { $0.key < $1.key }
       let reasons = losses.map { "\($0.key): \(Quantity.count($0.value))" }.joined(separator: ", ")
-      // Numbers of a cursor that somebody made up may add up to more than there are numbers.
+      // The sum of the numbers in a forged cursor may overflow.
       let total = losses.reduce(0) { $0 &+ $1.value }
       return "\(Quantity.count(acknowledged)) acknowledged, \(Quantity.count(rejected)) rejected, "
         + "\(Quantity.count(pending)) pending, \(Quantity.count(total)) lost"

@@ -1,4 +1,4 @@
-// OutputTarget.swift: the destination of an export: standard output, or a file that gets its name when it is complete.
+// OutputTarget: the destination of an export: standard output, or a file that gets its name when it is complete.
 
 #if Tool
   import ArgumentParser
@@ -22,7 +22,7 @@
       }
       var status = stat()
       if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
-        throw ToolError("\(path) is not a plain file; name another, or leave --output out for standard output")
+        throw ToolError("\(path) is not a plain file; name another file, or leave --output out for standard output")
       }
       descriptor = open(Self.partial(path), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
       if descriptor < 0 { throw Self.failure(path, errno) }
@@ -34,9 +34,10 @@
       if !isFinished { unlink(Self.partial(path)) }
     }
 
-    /// Whether people may be looking on: control characters could be commands to their terminal.
+    /// Whether the output is a terminal, which could take control characters for commands.
     var isTerminal: Bool { path == nil && isatty(descriptor) == 1 }
 
+    /// Writes the bytes.
     func write(_ bytes: [UInt8]) throws(ToolError) {
       do throws(WriteFailure) {
         try writeAll(bytes, to: descriptor)
@@ -54,19 +55,19 @@
       guard let path else { return }
       guard fsync(descriptor) == 0, rename(Self.partial(path), path) == 0 else { throw Self.failure(path, errno) }
       isFinished = true
-      // The name's being on the disk matters only to a power cut in the next seconds: what can't be synced is no error.
+      // Syncing the directory protects the name only against a power cut in the next seconds: a failure is no error.
       let folder = open(URL(filePath: path).deletingLastPathComponent().path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
       guard folder >= 0 else { return }
       fsync(folder)
       close(folder)
     }
 
-    /// One process has one export to a path at a time; two processes have two names.
+    /// Returns the temporary name, which contains the process id, so that two processes have two names.
     private static func partial(_ path: String) -> String { "\(path).\(getpid()).part" }
 
     private static func failure(_ path: String, _ error: Int32) -> ToolError {
       ToolError(
-        "\(path) can't be written: \(systemMessage(error)); make room or write elsewhere",
+        "\(path) can't be written: \(systemMessage(error)); make room, or write to another place",
         code: error == ENOSPC || error == EDQUOT || error == EFBIG ? .diskFull : .cannotRun)
     }
   }

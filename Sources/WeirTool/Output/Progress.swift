@@ -1,5 +1,5 @@
-// Progress.swift: the progress line on standard error. Only on a terminal, and at most ten times a second: a log file
-// or a pipe gets none of it.
+// Progress: the progress line on standard error. The line is written only to a terminal, not to a file or a pipe,
+// and at most ten times a second.
 
 #if Tool
   import Glibc
@@ -12,16 +12,16 @@
     private var last: UInt64
     private var isShown = false
 
-    /// Nil where standard error is no terminal.
+    /// Returns `nil` if standard error is no terminal.
     init?() {
       guard isatty(STDERR_FILENO) == 1 else { return nil }
       last = start
     }
 
-    /// Shows how far it is, if the last time is long enough ago.
+    /// Shows the number of events, unless the line was written less than a tenth of a second ago.
     func show(events: UInt64, fraction: Double?) { show(events, "events", fraction: fraction) }
 
-    /// The same for what is counted otherwise.
+    /// Shows a count in any unit.
     func show(_ count: UInt64, _ unit: String, fraction: Double?) {
       let now = MonotonicTime.now.nanoseconds
       guard now - last >= Self.interval else { return }
@@ -30,7 +30,7 @@
       draw("\r\u{1B}[K" + Self.line(count, unit, nanoseconds: now - start, fraction: fraction))
     }
 
-    /// Takes the line away again.
+    /// Removes the line.
     func end() {
       if isShown { draw("\r\u{1B}[K") }
       isShown = false
@@ -38,8 +38,7 @@
 
     private func draw(_ text: String) { try? writeAll(Array(text.utf8), to: STDERR_FILENO) }
 
-    /// The line for a moment: "[#####     ]  50 %  1,000,000 events  2,000,000/s", without a bar where the end is
-    /// unknown.
+    /// Returns a line such as "[#####     ]  50 %  1,000,000 events  2,000,000/s", without a bar if the end is unknown.
     static func line(_ count: UInt64, _ unit: String = "events", nanoseconds: UInt64, fraction: Double?) -> String {
       let rate = nanoseconds == 0 ? 0 : Double(count) * 1_000_000_000 / Double(nanoseconds)
       let counts = "\(Quantity.count(count)) \(unit)  \(Quantity.count(UInt64(rate)))/s"

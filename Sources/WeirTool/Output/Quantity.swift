@@ -1,8 +1,8 @@
-// Quantity.swift: numbers as people read and write them: 1,000,000 and 64K.
+// Quantity: numbers as people read and write them: 1,000,000 and 64K.
 
 #if Tool
   enum Quantity {
-    /// 1234567 as "1,234,567".
+    /// Returns 1234567 as "1,234,567".
     static func count(_ value: UInt64) -> String {
       let digits = String(value)
       var text = ""
@@ -13,13 +13,13 @@
       return text
     }
 
-    /// One decimal.
+    /// Returns a number with one decimal.
     static func decimal(_ value: Double) -> String {
       let tenths = UInt64((value * 10).rounded())
       return "\(count(tenths / 10)).\(tenths % 10)"
     }
 
-    /// Nanoseconds as "2.13 s" or "4.1 ms".
+    /// Returns nanoseconds as "2.13 s" or "4.1 ms".
     static func seconds(_ nanoseconds: UInt64) -> String {
       if nanoseconds < 1_000_000 { return "\(decimal(Double(nanoseconds) / 1_000)) us" }
       if nanoseconds < 1_000_000_000 { return "\(decimal(Double(nanoseconds) / 1_000_000)) ms" }
@@ -28,7 +28,7 @@
       return "\(count(hundredths / 100)).\(fraction.count == 1 ? "0" : "")\(fraction) s"
     }
 
-    /// Bytes as "17.0 MiB".
+    /// Returns bytes as "17.0 MiB".
     static func bytes(_ value: UInt64) -> String {
       if value < 1 << 10 { return "\(value) B" }
       if value < 1 << 20 { return "\(decimal(Double(value) / 1_024)) KiB" }
@@ -36,7 +36,7 @@
       return "\(decimal(Double(value) / 1_073_741_824)) GiB"
     }
 
-    /// A number of bytes as it is typed: digits, and K, M or G for powers of 1,024.
+    /// Parses a number of bytes: digits, and K, M or G for powers of 1,024.
     static func parseBytes(_ text: String) -> UInt64? {
       let shift: UInt64
       switch text.last {

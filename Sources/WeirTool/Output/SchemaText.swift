@@ -1,10 +1,11 @@
-// SchemaText.swift: a schema for people: an event a paragraph, a field a line.
+// SchemaText: a schema as text for people: a paragraph for each event, a line for each field.
 
 #if Tool
   import Weir
   import WeirContracts
 
   enum SchemaText {
+    /// Returns the text of a schema.
     static func of(_ schema: Schema) -> String {
       var text = ""
       for (index, version) in schema.events.enumerated() {
@@ -22,7 +23,8 @@
       return text
     }
 
-    /// Which of several forms of its event this is: (2, 3) for the second of three; nil if it is the only one.
+    /// Returns the number of this form among the forms of its event: (2, 3) for the second of three; `nil` for the only
+    /// form.
     private static func number(of index: Int, in schema: Schema) -> (Int, of: Int)? {
       let name = schema.events[index].type.name
       let same = schema.events.indices.filter { schema.events[$0].type.name == name }
@@ -30,6 +32,7 @@
       return (place + 1, same.count)
     }
 
+    /// Returns a line such as
     /// "checkout.completed  id 3  page_action  formerly checkout.done  12 events, offsets 0 to 40".
     private static func heading(_ version: Schema.EventVersion, _ number: (Int, of: Int)?) -> String {
       var parts = [Terminal.name(version.type.name)]
@@ -45,7 +48,7 @@
       return parts.joined(separator: "  ")
     }
 
-    /// The fields in columns: name, kind, marks. Those of nested objects below them, moved to the right.
+    /// Returns the fields in columns: name, kind, marks. The fields of a nested object follow the object, indented.
     private static func fields(_ fields: [Field]) -> String {
       let rows = rows(fields, indent: 1)
       let name = rows.map(\.0.count).max() ?? 0
@@ -75,7 +78,7 @@
   }
 
   extension FieldKind {
-    /// The fields of the object that it is or holds.
+    /// The fields of the object that this kind is or contains; otherwise empty.
     fileprivate var nested: [Field] {
       switch self {
       case .optional(let inner), .array(let inner): inner.nested

@@ -1,11 +1,11 @@
-// Table.swift: reports for people (a label and a value on each line, values aligned) and for programs (JSON with stable
+// Table: reports for people (a label and a value on each line, values aligned) and for programs (JSON with stable
 // keys in snake_case).
 
 #if Tool
   import Foundation
 
   enum Table {
-    /// Labels on the left, values in one column. An empty label makes an empty line.
+    /// Returns rows with the labels on the left and the values in one column. An empty label makes an empty line.
     static func text(_ rows: [(label: String, value: String)]) -> String {
       let width = rows.map(\.label.count).max() ?? 0
       return rows.map { row in
@@ -14,7 +14,7 @@
       }.joined()
     }
 
-    /// One JSON object, keys sorted, one on each line.
+    /// Returns one JSON object with sorted keys, each on its own line.
     static func json(_ value: some Encodable) throws -> String {
       let encoder = JSONEncoder()
       encoder.keyEncodingStrategy = .convertToSnakeCase
@@ -23,7 +23,7 @@
     }
   }
 
-  /// A value of a report whose key is there even where the value is not: as null.
+  /// A value of a report that is written as null if the value is `nil`, so that the key is always present.
   @propertyWrapper
   struct Nullable: Encodable {
     var wrappedValue: String?

@@ -1,19 +1,19 @@
-// Terminal.swift: names and other text of a log, which may be anything, as they may be shown: no control characters,
-// which a terminal could take for commands, or which would show a line in another order than it has.
+// Terminal: makes names and other text of a log safe for a terminal. Control characters are escaped, because a
+// terminal could take them for commands, or show a line in another order.
 
 #if Tool
   import Weir
   import WeirJSON
 
   enum Terminal {
-    /// A name as it is, or quoted like a string where it would break the line or blur into what is beside it.
+    /// Returns a name as it is, or quoted if the name is empty or contains control characters, spaces, `=` or `"`.
     static func name(_ name: String) -> String {
       let isPlain = name.unicodeScalars.allSatisfy { !isControl($0) && $0 != " " && $0 != "=" && $0 != "\"" }
       guard !isPlain || name.isEmpty else { return name }
       return quoted(name)
     }
 
-    /// Text in which control characters are written as escapes.
+    /// Returns the text with escapes in place of control characters.
     static func printable(_ text: String) -> String {
       guard text.unicodeScalars.contains(where: isControl) else { return text }
       return text.unicodeScalars.map { scalar in
@@ -21,15 +21,16 @@
       }.joined()
     }
 
-    /// As a string of JSON.
+    /// Returns the text as a JSON string.
     static func quoted(_ text: String) -> String {
       var bytes: [UInt8] = []
       JSONText.append(text, to: &bytes)
       return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The control characters above ASCII too: a terminal may take U+009B for the beginning of a command. And those
-    /// that turn the direction of writing, which would let a text reorder what is beside it.
+    /// Returns whether a terminal must not get this character. Control characters above ASCII count too, because a
+    /// terminal may take U+009B for the beginning of a command. So do characters that change the direction of writing,
+    /// because a text with them could reorder the text beside it.
     static func isControl(_ scalar: Unicode.Scalar) -> Bool {
       switch scalar.value {
       case 0..<0x20, 0x7f...0x9f: true
