@@ -220,7 +220,7 @@
       let summary = RecordSummary(tally: tally, nanoseconds: 2_000_000_000, dropped: 2)
       #expect(
         summary.description
-          == "1,000 events recorded in 2.00 s, 500 events/s, 85.0 ns an event in the capture, 2 dropped "
+          == "1,000 events recorded in 2.00 s, 500 events/s, 85.0 ns per capture, 2 dropped "
           + "(\(DropReason.tooLarge.name): 2)")
     }
 

@@ -1,4 +1,4 @@
-// Mailbox.swift: passes chunks of lines from the reading thread to one recording thread. A mailbox holds a few chunks
+// Mailbox: passes chunks of lines from the reading thread to one recording thread. A mailbox holds a few chunks
 // at most, so that a long input is never completely in memory.
 
 #if Tool

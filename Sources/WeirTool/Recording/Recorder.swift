@@ -1,4 +1,4 @@
-// Recorder.swift: records the input in the log. One thread reads the input and splits it into lines. N threads parse
+// Recorder: records the input in the log. One thread reads the input and splits it into lines. N threads parse
 // and capture the lines. With N = 1 the reading thread captures too, so that each line of a slow stream is recorded at
 // once.
 
@@ -59,7 +59,8 @@
           while let chunk = mailbox.take() { worker.record(chunk) }
           total.withLock { $0.add(worker.tally) }
           done.leave()
-          // A thread that ends frees its lane. The thread first waits for the others, so that no lane has lines of two.
+          // A thread that ends frees its lane. The thread first waits for the others, so that no two threads share a
+          // lane.
           done.wait()
         }
       }
@@ -71,7 +72,8 @@
       return (total.withLock { $0 }, inputError)
     }
 
-    /// Reads the input once and passes on its lines, repeated. Only an input that is repeated is kept in memory.
+    /// Reads the input once, and passes its lines to `body` as often as they are to be recorded. The input is kept in
+    /// memory only if it is repeated.
     private func eachChunk(_ count: ProgressCount, _ body: (NumberedChunk) -> Void) -> ToolError? {
       var splitter = LineSplitter()
       var kept: [LineChunk] = []

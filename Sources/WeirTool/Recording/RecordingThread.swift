@@ -1,4 +1,4 @@
-// RecordingThread.swift: parses and captures the lines of one thread: the lines whose number n has (n - 1) mod threads
+// RecordingThread: parses and captures the lines of one thread: the lines whose number n has (n - 1) mod threads
 // equal to the thread's index, in order. The events of each thread are therefore known in advance, and are in the log
 // in the order of the input.
 
@@ -44,7 +44,7 @@
       self.progressCount = progressCount
     }
 
-    /// Records this thread's lines of the chunk, up to the moment when the switch is thrown.
+    /// Records this thread's lines of the chunk, until the switch is thrown.
     mutating func record(_ numbered: NumberedChunk) {
       let lines = numbered.chunk.lines
       let bytes = numbered.chunk.bytes.span
@@ -97,23 +97,23 @@
       if refusals <= Self.reportLimit {
         writeDiagnostic("line \(number) is not recorded: \(Self.explain(reason))")
       } else if refusals == Self.reportLimit + 1 {
-        writeDiagnostic("further lines that are not recorded are only counted")
+        writeDiagnostic("further refused lines are only counted")
       }
     }
 
     private static func explain(_ reason: DropReason) -> String {
       switch reason {
-      case .tooLarge: "its event is larger than the log takes (\(RecordLimits.eventBytes) bytes); split it"
-      case .invalid: "its names or its nesting are beyond what the log takes; simplify it"
-      case .full: "its lane stayed full; choose larger lanes (--lane-bytes)"
-      case .noLane: "every lane is taken; choose fewer threads (--threads)"
+      case .tooLarge: "its event is over the size limit (\(RecordLimits.eventBytes) bytes of fields); split the line"
+      case .invalid: "its names or its nesting exceed the limits of the log; simplify the line"
+      case .full: "its lane stayed full; use larger lanes (--lane-bytes)"
+      case .noLane: "every lane is in use; use fewer threads (--threads)"
       case .closed, .detached, .storage, .overwritten, .expired, .displaced, .sampled:
-        "the log takes no more events (\(reason.name)); open it again"
+        "the log accepts no more events (\(reason.name)); run the command again"
       }
     }
 
-    /// Writes the number in one write, so that the number has left this process before the next line is captured, and
-    /// is not mixed with the numbers of other threads.
+    /// Acknowledges a line. Writes the number in one write, so that the number has left this process before the next
+    /// line is captured, and is not mixed with the numbers of other threads.
     private func acknowledge(_ number: UInt64) {
       do {
         try writeAll(Array("\(number)\n".utf8), to: STDOUT_FILENO)
@@ -123,7 +123,7 @@
     }
   }
 
-  /// A count that all threads add to, seldom.
+  /// A count to which all threads add, once for each batch of captures.
   final class ProgressCount: Sendable {
     private let count = Atomic<UInt64>(0)
     func add(_ events: UInt64) { count.add(events, ordering: .relaxed) }

@@ -1,4 +1,4 @@
-// Tally.swift: the counts of a recording thread, and the summary of all threads.
+// Tally: the counts of a recording thread, and the summary of all threads.
 
 #if Tool
   import Weir
@@ -46,12 +46,12 @@
       nanoseconds == 0 ? 0 : Double(tally.accepted) * 1_000_000_000 / Double(nanoseconds)
     }
 
-    /// One line, as `weir record` ends with it.
+    /// The last line of `weir record`.
     var description: String {
       var line = "\(Quantity.count(tally.accepted)) \(tally.accepted == 1 ? "event" : "events") recorded in "
       line += "\(Quantity.seconds(nanoseconds)), "
       line += "\(Quantity.count(UInt64(eventsPerSecond))) events/s, "
-      line += "\(Quantity.decimal(nanosecondsPerEvent)) ns an event in the capture, \(Quantity.count(dropped)) dropped"
+      line += "\(Quantity.decimal(nanosecondsPerEvent)) ns per capture, \(Quantity.count(dropped)) dropped"
       let reasons = tally.refused.sorted { $0.key.rawValue < $1.key.rawValue }
       if !reasons.isEmpty {
         line += " (" + reasons.map { "\($0.key.name): \(Quantity.count($0.value))" }.joined(separator: ", ") + ")"
