@@ -1,4 +1,4 @@
-// Acknowledgements.swift: the line numbers that a recording child has printed, read from its pipe.
+// Acknowledgements: the line numbers that a recording child has printed, read from its pipe.
 
 #if Tool
   import Glibc

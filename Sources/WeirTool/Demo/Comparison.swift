@@ -1,4 +1,4 @@
-// Comparison.swift: compares the events of a log with the input. The lines of each thread are known in advance (line n
+// Comparison: compares the events of a log with the input. The lines of each thread are known in advance (line n
 // belongs to thread (n - 1) mod N), so every event must be the next line of one thread, field by field: no event may be
 // missing, repeated or different.
 
@@ -15,7 +15,7 @@
     /// Events found that are not the next line of any thread.
     private(set) var different: UInt64 = 0
 
-    /// `lines` is one round of the input, parsed; the input repeats it without end.
+    /// Creates a comparison. `lines` is one round of the input, parsed. The input repeats the round endlessly.
     init(lines: [AccessEvent], threads: Int) {
       self.lines = lines
       self.threads = threads
@@ -35,7 +35,7 @@
       lanes[lane] = state
     }
 
-    /// The number of acknowledged line numbers that are not among the events found.
+    /// Returns the number of acknowledged lines whose events were not found.
     func lost(of acknowledged: [UInt64]) -> Int {
       var found = Array(repeating: 0, count: threads)
       for state in lanes.values {
