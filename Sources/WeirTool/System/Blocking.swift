@@ -1,4 +1,4 @@
-// Blocking.swift: runs asynchronous work from a command, which is synchronous.
+// Blocking: runs asynchronous work from a command, which is synchronous.
 
 #if Tool
   import Foundation

@@ -1,4 +1,4 @@
-// ChildProcess.swift: a child process with a pipe from its standard output, for the demo, which kills the child.
+// ChildProcess: a child process with a pipe from its standard output, for the demo, which kills the child.
 
 #if Tool
   import Glibc
@@ -40,6 +40,7 @@
       output = reader
     }
 
+    /// Kills the child with SIGKILL.
     func kill() { _ = Glibc.kill(identifier, SIGKILL) }
 
     /// Waits for the child's end. Returns the signal that ended the child, or `nil` if the child exited by itself.

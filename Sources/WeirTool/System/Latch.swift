@@ -1,4 +1,4 @@
-// Latch.swift: a flag that is set once and read by other threads.
+// Latch: a flag that is set once and read by other threads.
 
 #if Tool
   import Synchronization

@@ -1,4 +1,4 @@
-// StandardStreams.swift: the tool's reads and writes of descriptors. They are unbuffered, and retry after EINTR and
+// StandardStreams: the tool's reads and writes of descriptors. They are unbuffered, and retry after EINTR and
 // short transfers, so that written bytes have left the process when the call returns.
 
 #if Tool
@@ -20,7 +20,7 @@
       if count >= 0 {
         rest = UnsafeRawBufferPointer(rebasing: rest[count...])
       } else if errno == EAGAIN {
-        // Someone made the pipe non-blocking: wait until it takes more.
+        // Another process made the pipe non-blocking: wait until the pipe accepts more bytes.
         var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         _ = poll(&wanted, 1, -1)
       } else if errno == EPIPE {
@@ -66,14 +66,14 @@
     }
   }
 
-  /// The system's text for an errno.
+  /// Returns the system's text for an error number.
   func systemMessage(_ error: Int32) -> String { String(cString: strerror(error)) }
 
-  /// A pipe whose ends no child process inherits.
+  /// Creates a pipe whose ends no child process inherits.
   func makePipe() throws(ToolError) -> (reader: Int32, writer: Int32) {
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else {
-      throw ToolError("no pipe could be made: \(systemMessage(errno)); raise the limit of open files (ulimit -n)")
+      throw ToolError("can't create a pipe: \(systemMessage(errno)); raise the limit of open files (ulimit -n)")
     }
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     return (ends[0], ends[1])

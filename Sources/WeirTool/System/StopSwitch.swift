@@ -1,4 +1,4 @@
-// StopSwitch.swift: ends a command early, once, for the first reason that occurs: a signal, a full disk, a closed pipe.
+// StopSwitch: ends a command early, once, for the first reason that occurs: a signal, a full disk, a closed pipe.
 // Threads check the switch with one load. A thread that sleeps in poll is woken through a descriptor.
 
 #if Tool
@@ -57,7 +57,7 @@
       _ = poll(&event, 1, milliseconds)
     }
 
-    /// The same for a command whose only purpose is its output: throws the switch if the reader of standard output has
+    /// Sleeps, for a command whose only purpose is its output: throws the switch if the reader of standard output has
     /// gone, so that a command that waits for something to print does not wait for ever.
     func sleepWhileRead(milliseconds: Int32) {
       var events = [

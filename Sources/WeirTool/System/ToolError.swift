@@ -1,4 +1,4 @@
-// ToolError.swift: why a command ended, and the exit codes for scripts. The exit codes are part of the tool's interface
+// ToolError: the tool's errors and exit codes. The exit codes are part of the tool's interface
 // and are documented in `weir --help`.
 
 #if Tool
@@ -9,7 +9,7 @@
   extension ExitCode {
     /// The log is damaged: something in it can't be read.
     static let damaged = ExitCode(1)
-    /// The compared schemas or contracts break readers (`weir schema diff`).
+    /// There are breaking changes (`weir schema diff`, `weir contract diff`).
     static let breaking = ExitCode(1)
     /// Events violate a contract.
     static let violated = ExitCode(1)
@@ -20,7 +20,7 @@
     /// The log refused events of the input, for example an oversized event, or a provider rejected events.
     static let eventsRefused = ExitCode(4)
 
-    /// Events are still to be delivered (`weir deliver`).
+    /// Events are pending (`weir deliver`).
     static let pending = ExitCode(5)
     /// A provider takes no events until somebody repairs something: a key, an address (`weir deliver`).
     static let deliveryStopped = ExitCode(6)
@@ -40,14 +40,14 @@
       self.code = code
     }
 
-    /// Writing to standard output failed. A reader that closed the pipe has seen enough, which is no error.
+    /// Creates the error of a failed write to standard output. A reader that closed the pipe is no error.
     init(writing failure: WriteFailure) {
       switch failure {
       case .closedByReader:
         self.init("", code: .success)
       case .system(let error):
         self.init(
-          "standard output can't be written: \(systemMessage(error)); make room or write elsewhere",
+          "standard output can't be written: \(systemMessage(error)); make room, or write to another place",
           code: error == ENOSPC || error == EDQUOT ? .diskFull : .cannotRun)
       }
     }
@@ -56,7 +56,7 @@
   extension WeirError {
     var exitCode: ExitCode { code == .noSpace ? .diskFull : .cannotRun }
 
-    /// The error, with the command's option names in place of the library's names.
+    /// Returns the error, with the command's option names in place of the library's names.
     func named(_ names: [String: String]) -> ToolError {
       var text = message
       for (library, command) in names {

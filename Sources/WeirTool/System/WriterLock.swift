@@ -1,4 +1,4 @@
-// WriterLock.swift: keeps a log from being opened while its directory is removed.
+// WriterLock: keeps a log from being opened while its directory is removed.
 
 #if Tool
   import Glibc
