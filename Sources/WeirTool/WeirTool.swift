@@ -17,7 +17,7 @@
         without changing the log.
 
         Examples:
-          weir demo                                     a demonstration, within a minute
+          weir demo                                     a demonstration, under a minute
           weir record events access.log --format clf    record a web server's log
           tail -F app.log | weir record events          record lines as they arrive
           weir cat events --limit 10                    print ten events as JSON

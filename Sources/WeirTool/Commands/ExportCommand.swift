@@ -28,10 +28,10 @@
         names them.
 
         Formats:
-          jsonl  One object per line, as providers write it: id, offset, time (RFC 3339,
-                 UTC, nanoseconds), name, fields, context (globals, user, view and
-                 fields, unless they are empty) and flags (none here). Integers have all
-                 their digits, bytes are base64.
+          jsonl  One object per line, as providers write it: id, offset, time (RFC
+                 3339, UTC, nanoseconds), name, fields, context (globals, user, view
+                 and fields, unless they are empty) and flags (none here). Integers
+                 have all their digits, bytes are base64.
           csv    A header row, then one row per event: offset, id, time, name, a column
                  for each field, and a column for each part of the context. A nested
                  field is outer.inner (a dot in a name is \\.). A field with the name of

@@ -1,5 +1,5 @@
-// ToolError: the tool's errors and exit codes. The exit codes are part of the tool's interface
-// and are documented in `weir --help`.
+// ToolError: the tool's errors and exit codes. The exit codes are part of the tool's interface and are documented in
+// `weir --help`.
 
 #if Tool
   import ArgumentParser
