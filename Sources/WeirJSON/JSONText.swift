@@ -29,9 +29,11 @@ package enum JSONText {
     case .null: append(literal: "null", to: &bytes)
     case .bool(let value): append(literal: value ? "true" : "false", to: &bytes)
     case .int(let value):
-      append(value, inQuotes: form.hasLargeIntegersAsText && value.magnitude > JSONForm.exactInDouble, to: &bytes)
+      let isText = form.hasLargeIntegersAsText && value.magnitude > JSONForm.exactInDouble
+      append(value.magnitude, isNegative: value < 0, inQuotes: isText, to: &bytes)
     case .uint(let value):
-      append(value, inQuotes: form.hasLargeIntegersAsText && value > JSONForm.exactInDouble, to: &bytes)
+      let isText = form.hasLargeIntegersAsText && value > JSONForm.exactInDouble
+      append(value, isNegative: false, inQuotes: isText, to: &bytes)
     case .float(let value): append(value, as: form, to: &bytes)
     case .double(let value): append(value, as: form, to: &bytes)
     case .string(let value): append(value, to: &bytes)
@@ -135,26 +137,29 @@ package enum JSONText {
     }
   }
 
-  package static func append(_ value: some FixedWidthInteger, to bytes: inout [UInt8]) {
-    if value < 0 { bytes.append(UInt8(ascii: "-")) }
-    var rest = UInt64(truncatingIfNeeded: value.magnitude)
-    // Written from the last digit, on the stack: a long number as a string would need the heap.
-    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
-      var start = 20
-      repeat {
-        start -= 1
-        let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
-        digits[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: digit)
-        rest = quotient
-      } while rest > 0
-      bytes.append(contentsOf: UnsafeBufferPointer(rebasing: digits[start..<20]))
-    }
+  package static func append(_ value: UInt64, to bytes: inout [UInt8]) {
+    append(value, isNegative: false, inQuotes: false, to: &bytes)
   }
 
-  private static func append(_ value: some FixedWidthInteger, inQuotes: Bool, to bytes: inout [UInt8]) {
-    if inQuotes { bytes.append(UInt8(ascii: "\"")) }
-    append(value, to: &bytes)
-    if inQuotes { bytes.append(UInt8(ascii: "\"")) }
+  private static func append(_ magnitude: UInt64, isNegative: Bool, inQuotes: Bool, to bytes: inout [UInt8]) {
+    // Written from the end, on the stack: a long number as a string would need the heap.
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 23) { text in
+      var start = 23
+      func put(_ byte: UInt8) {
+        start -= 1
+        text[start] = byte
+      }
+      if inQuotes { put(UInt8(ascii: "\"")) }
+      var rest = magnitude
+      repeat {
+        let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
+        put(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: digit))
+        rest = quotient
+      } while rest > 0
+      if isNegative { put(UInt8(ascii: "-")) }
+      if inQuotes { put(UInt8(ascii: "\"")) }
+      bytes.append(contentsOf: UnsafeBufferPointer(rebasing: text[start..<23]))
+    }
   }
 
   /// Appends the shortest digits that are read back as the same value.
@@ -222,6 +227,7 @@ package enum JSONText {
   package static func append(raw text: String, to bytes: inout [UInt8]) { bytes.append(contentsOf: text.utf8) }
 
   /// Appends a literal that is already JSON, copied from where the linker put it.
+  @inlinable
   package static func append(literal text: StaticString, to bytes: inout [UInt8]) {
     bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }

@@ -39,9 +39,7 @@ extension Timestamp: CustomStringConvertible {
   package func append(to text: inout [UInt8]) {
     let (quotient, rest) = nanosecondsSince1970.quotientAndRemainder(dividingBy: 1_000_000_000)
     // Rounds down, so that times before 1970 are correct.
-    UTC.appendSeconds(Int(rest < 0 ? quotient - 1 : quotient), to: &text)
-    text.append(UInt8(ascii: "."))
-    UTC.appendDigits(Int(rest < 0 ? rest + 1_000_000_000 : rest), 9, to: &text)
-    text.append(UInt8(ascii: "Z"))
+    UTC.append(
+      Int(rest < 0 ? quotient - 1 : quotient), nanoseconds: Int(rest < 0 ? rest + 1_000_000_000 : rest), to: &text)
   }
 }

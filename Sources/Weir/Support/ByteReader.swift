@@ -4,31 +4,31 @@
 package struct Malformed: Error {}
 
 /// Reads bytes from front to back. The bytes must live at least as long as the reader.
-package struct ByteReader {
+struct ByteReader {
   private let bytes: UnsafeRawBufferPointer
   private var position = 0
 
-  package init(_ bytes: UnsafeRawBufferPointer) {
+  init(_ bytes: UnsafeRawBufferPointer) {
     self.bytes = bytes
   }
 
-  package var remaining: Int { bytes.count - position }
-  package var isAtEnd: Bool { remaining == 0 }
+  var remaining: Int { bytes.count - position }
+  var isAtEnd: Bool { remaining == 0 }
 
   /// Returns the next `count` bytes.
-  package mutating func take(_ count: Int) throws(Malformed) -> UnsafeRawBufferPointer {
+  mutating func take(_ count: Int) throws(Malformed) -> UnsafeRawBufferPointer {
     guard count >= 0, count <= remaining else { throw Malformed() }
     defer { position += count }
     return UnsafeRawBufferPointer(rebasing: bytes[position..<position + count])
   }
 
   /// Returns the next number, in little-endian order.
-  package mutating func number<T: FixedWidthInteger & BitwiseCopyable>(_ type: T.Type) throws(Malformed) -> T {
+  mutating func number<T: FixedWidthInteger & BitwiseCopyable>(_ type: T.Type) throws(Malformed) -> T {
     T(littleEndian: try take(MemoryLayout<T>.size).loadUnaligned(as: T.self))
   }
 
   /// Returns the next counted bytes: a 32-bit count, then as many bytes.
-  package mutating func counted() throws(Malformed) -> UnsafeRawBufferPointer {
+  mutating func counted() throws(Malformed) -> UnsafeRawBufferPointer {
     try take(Int(number(UInt32.self)))
   }
 }

@@ -20,12 +20,7 @@ extension UTC {
       seconds += 1
       nanoseconds = 0
     }
-    appendSeconds(seconds + 978_307_200, to: &bytes)
-    if nanoseconds > 0 {
-      bytes.append(UInt8(ascii: "."))
-      appendDigits(nanoseconds, 9, to: &bytes)
-    }
-    bytes.append(UInt8(ascii: "Z"))
+    append(seconds + 978_307_200, nanoseconds: nanoseconds > 0 ? nanoseconds : nil, to: &bytes)
     return true
   }
 }

@@ -34,33 +34,33 @@ package enum UTC {
     }
   }
 
-  /// Appends a time without its zone, such as 2026-11-21T00:00:00. For the years 0 to 9999.
-  package static func appendSeconds(_ secondsSince1970: Int, to bytes: inout [UInt8]) {
+  /// Appends a time in RFC 3339 format, with nine decimals unless `nanoseconds` is `nil`. For the years 0 to 9999.
+  package static func append(_ secondsSince1970: Int, nanoseconds: Int?, to bytes: inout [UInt8]) {
     let (quotient, remainder) = secondsSince1970.quotientAndRemainder(dividingBy: 86_400)
     // Rounds down, so that times before 1970 are correct.
     let date = date(daysSince1970: remainder < 0 ? quotient - 1 : quotient)
     let second = remainder < 0 ? remainder + 86_400 : remainder
-    appendDigits(date.year, 4, to: &bytes)
-    bytes.append(UInt8(ascii: "-"))
-    appendDigits(date.month, 2, to: &bytes)
-    bytes.append(UInt8(ascii: "-"))
-    appendDigits(date.day, 2, to: &bytes)
-    bytes.append(UInt8(ascii: "T"))
-    appendDigits(second / 3_600, 2, to: &bytes)
-    bytes.append(UInt8(ascii: ":"))
-    appendDigits(second / 60 % 60, 2, to: &bytes)
-    bytes.append(UInt8(ascii: ":"))
-    appendDigits(second % 60, 2, to: &bytes)
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 30) { text in
+      put(date.year, 0..<4, before: "-", in: text)
+      put(date.month, 5..<7, before: "-", in: text)
+      put(date.day, 8..<10, before: "T", in: text)
+      put(second / 3_600, 11..<13, before: ":", in: text)
+      put(second / 60 % 60, 14..<16, before: ":", in: text)
+      put(second % 60, 17..<19, before: nanoseconds == nil ? "Z" : ".", in: text)
+      if let nanoseconds { put(nanoseconds, 20..<29, before: "Z", in: text) }
+      bytes.append(contentsOf: UnsafeBufferPointer(rebasing: text[..<(nanoseconds == nil ? 20 : 30)]))
+    }
   }
 
-  /// Appends a number with leading zeros.
-  package static func appendDigits(_ value: Int, _ count: Int, to bytes: inout [UInt8]) {
-    let start = bytes.count
-    bytes.append(contentsOf: repeatElement(UInt8(ascii: "0"), count: count))
-    var rest = value
-    for index in (start..<start + count).reversed() {
-      bytes[index] += UInt8(rest % 10)
+  /// Writes a number with leading zeros, and the character that follows it.
+  private static func put(
+    _ value: Int, _ places: Range<Int>, before next: Unicode.Scalar, in text: UnsafeMutableBufferPointer<UInt8>
+  ) {
+    var rest = UInt32(truncatingIfNeeded: value)
+    for place in places.reversed() {
+      text[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
       rest /= 10
     }
+    text[places.upperBound] = UInt8(ascii: next)
   }
 }
