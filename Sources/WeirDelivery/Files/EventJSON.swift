@@ -34,8 +34,8 @@ import WeirJSON
 ///
 /// Nothing is redacted here. Pass events that are already redacted, such as the events that providers get.
 ///
-/// The options are for providers that don't accept this exact form. Encoding an event takes about half a microsecond, and
-/// allocates memory only for the bytes. Any thread may use it.
+/// The options are for providers that don't accept this exact form. Encoding an event takes about half a microsecond,
+/// and allocates memory only for the bytes. Any thread may use it.
 public struct EventJSON: Hashable, Sendable {
   /// Whether integers beyond ±2⁵³ are written as text, for readers that read every number as a double and would change
   /// the integers. Default `false`.
