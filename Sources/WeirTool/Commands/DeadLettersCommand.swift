@@ -110,7 +110,7 @@
         JSONText.append(literal: ",\"reason\":", to: &bytes)
         JSONText.append(letter.reason, to: &bytes)
         JSONText.append(literal: ",\"attempts\":", to: &bytes)
-        JSONText.append(UInt64(letter.attempts), to: &bytes)
+        JSONText.append(.int(Int64(letter.attempts)), to: &bytes)
         JSONText.append(literal: ",\"event\":", to: &bytes)
         EventFormat.jsonl.append(event, withContext: false, to: &bytes)
         // The event's newline moves to the end of the surrounding object.
