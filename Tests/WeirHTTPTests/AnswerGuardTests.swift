@@ -8,7 +8,7 @@
   import Weir
   import WeirDelivery
 
-  @testable import WeirHTTP
+  import WeirHTTP
 
   @Suite struct AnswerGuardTests {
     private let events = (0..<3).map { sampleEvent($0) }

@@ -5,7 +5,7 @@
   import Weir
   import WeirDelivery
 
-  @testable import WeirHTTP
+  import WeirHTTP
 
   @Suite struct HTTPAnswerTests {
     private func outcome(_ answer: HTTPAnswer) throws -> Outcome {

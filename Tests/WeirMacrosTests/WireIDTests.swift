@@ -3,7 +3,7 @@
 #if Macros
   import Testing
 
-  @testable import Weir
+  import Weir
 
   @Suite struct WireIDTests {
     /// From the list of test vectors of the hash's authors.

@@ -5,9 +5,8 @@ import Foundation
 import Synchronization
 import TestSupport
 import Testing
-
-@testable import Weir
-@testable import WeirScopes
+import Weir
+import WeirScopes
 
 #if canImport(Glibc)
   import Glibc

@@ -2,9 +2,8 @@
 
 import TestSupport
 import Testing
-
-@testable import Weir
-@testable import WeirScopes
+import Weir
+import WeirScopes
 
 struct TimeTrackerTests {
   private func seconds(_ count: Int) -> Duration { .seconds(count) }

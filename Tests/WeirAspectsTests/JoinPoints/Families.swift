@@ -2,10 +2,9 @@
 
 import Synchronization
 import TestSupport
-
-@testable import Weir
-@testable import WeirAspects
-@testable import WeirScopes
+import Weir
+import WeirAspects
+import WeirScopes
 
 /// What bodies and advice say in their order.
 final class Heard: Sendable {

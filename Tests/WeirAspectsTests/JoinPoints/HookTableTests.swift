@@ -2,10 +2,9 @@
 
 import TestSupport
 import Testing
-
-@testable import Weir
-@testable import WeirAspects
-@testable import WeirScopes
+import Weir
+import WeirAspects
+import WeirScopes
 
 extension AspectTests {
   @Suite struct Table {

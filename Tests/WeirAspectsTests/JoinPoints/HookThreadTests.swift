@@ -4,10 +4,9 @@ import Foundation
 import Synchronization
 import TestSupport
 import Testing
-
-@testable import Weir
-@testable import WeirAspects
-@testable import WeirScopes
+import Weir
+import WeirAspects
+import WeirScopes
 
 extension AspectTests {
   @Suite struct Threads {

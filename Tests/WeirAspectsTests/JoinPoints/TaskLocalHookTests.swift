@@ -4,10 +4,9 @@ import Foundation
 import Synchronization
 import TestSupport
 import Testing
-
-@testable import Weir
-@testable import WeirAspects
-@testable import WeirScopes
+import Weir
+import WeirAspects
+import WeirScopes
 
 private final class Lamp: Sendable {
   static let point = JoinPoint<Lamp, (number: Int, ()), Int>("Lamp.light(_:)")

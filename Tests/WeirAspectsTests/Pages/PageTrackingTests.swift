@@ -5,10 +5,9 @@ import Synchronization
 import TestSupport
 import Testing
 import Weir
+import WeirAspects
 import WeirScopes
 import WeirTesting
-
-@testable import WeirAspects
 
 @Suite struct PageTrackingTests {
   private func tracking(_ page: ListenedPage, _ spy: SpyTracker) -> PageTracking<ListenedPage> {

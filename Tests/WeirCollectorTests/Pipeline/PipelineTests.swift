@@ -7,7 +7,7 @@
   import WeirContracts
   import WeirContracts
 
-  @testable import WeirCollector
+  import WeirCollector
 
   struct PipelineTests {
     private func ids(_ answer: RawAnswer) -> [String] {

@@ -3,10 +3,9 @@
 import Foundation
 import TestSupport
 import Testing
-
-@testable import Weir
-@testable import WeirContracts
-@testable import WeirJSON
+import Weir
+import WeirContracts
+import WeirJSON
 
 struct ContractCompilerTests {
   /// What is wrong with a contract of one event `e` of these fields.

@@ -2,10 +2,9 @@
 
 import Foundation
 import TestSupport
-
-@testable import Weir
-@testable import WeirContracts
-@testable import WeirJSON
+import Weir
+import WeirContracts
+import WeirJSON
 
 struct RandomContracts {
   var random: Seeded

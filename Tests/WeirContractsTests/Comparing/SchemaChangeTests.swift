@@ -3,10 +3,9 @@
 import Foundation
 import TestSupport
 import Testing
-
-@testable import Weir
-@testable import WeirContracts
-@testable import WeirJSON
+import Weir
+import WeirContracts
+import WeirJSON
 
 private typealias What = SchemaChange.What
 private typealias Broken = SchemaChange.Broken

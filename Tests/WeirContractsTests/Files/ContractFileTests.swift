@@ -3,10 +3,9 @@
 import Foundation
 import TestSupport
 import Testing
-
-@testable import Weir
-@testable import WeirContracts
-@testable import WeirJSON
+import Weir
+import WeirContracts
+import WeirJSON
 
 struct ContractFileTests {
   private func read(_ text: String) throws -> Contract { try Contract(json: Data(text.utf8)) }

@@ -5,10 +5,9 @@ import Foundation
 import Synchronization
 import TestSupport
 import Testing
-
-@testable import Weir
-@testable import WeirContracts
-@testable import WeirJSON
+import Weir
+import WeirContracts
+import WeirJSON
 
 /// What an observer was told.
 final class Observed: Sendable {

@@ -3,11 +3,10 @@
 import Foundation
 import TestSupport
 import Testing
+import Weir
+import WeirContracts
+import WeirDelivery
 import WeirTesting
-
-@testable import Weir
-@testable import WeirContracts
-@testable import WeirDelivery
 
 struct JourneyTests {
   /// Delivers a log to a provider, and ends. `inOneCall`: the provider comes after the events, and gets all at once.

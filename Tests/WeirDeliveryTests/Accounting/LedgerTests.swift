@@ -2,11 +2,10 @@
 
 import TestSupport
 import Testing
+import Weir
+import WeirContracts
+import WeirDelivery
 import WeirTesting
-
-@testable import Weir
-@testable import WeirContracts
-@testable import WeirDelivery
 
 struct LedgerTests {
   /// Captures into a lane of 128 events until some took the place of others; answers how many were accepted.

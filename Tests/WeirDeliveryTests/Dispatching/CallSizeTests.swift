@@ -3,11 +3,10 @@
 import Synchronization
 import TestSupport
 import Testing
+import Weir
+import WeirContracts
+import WeirDelivery
 import WeirTesting
-
-@testable import Weir
-@testable import WeirContracts
-@testable import WeirDelivery
 
 struct CallSizeTests {
   private let limit = Duration.seconds(16)

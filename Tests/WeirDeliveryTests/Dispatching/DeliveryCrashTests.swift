@@ -6,10 +6,9 @@
 import Foundation
 import TestSupport
 import Testing
-
-@testable import Weir
-@testable import WeirContracts
-@testable import WeirDelivery
+import Weir
+import WeirContracts
+import WeirDelivery
 
 #if DEBUG
   @Suite(.serialized)

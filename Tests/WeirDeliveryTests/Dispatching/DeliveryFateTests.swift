@@ -5,11 +5,10 @@ import Foundation
 import Synchronization
 import TestSupport
 import Testing
+import Weir
+import WeirContracts
+import WeirDelivery
 import WeirTesting
-
-@testable import Weir
-@testable import WeirContracts
-@testable import WeirDelivery
 
 struct DeliveryFateTests {
   /// The log at a moment, and what the provider had by then.

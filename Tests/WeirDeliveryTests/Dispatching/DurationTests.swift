@@ -3,11 +3,10 @@
 import Foundation
 import TestSupport
 import Testing
+import Weir
+import WeirContracts
+import WeirDelivery
 import WeirTesting
-
-@testable import Weir
-@testable import WeirContracts
-@testable import WeirDelivery
 
 struct DurationTests {
   @Test(.timeLimit(.minutes(15))) func `the longest duration there is means for ever`() async {

@@ -5,11 +5,10 @@ import Logging
 import Synchronization
 import TestSupport
 import Testing
+import Weir
+import WeirContracts
+import WeirDelivery
 import WeirTesting
-
-@testable import Weir
-@testable import WeirContracts
-@testable import WeirDelivery
 
 struct VerdictTests {
   private func withStage(

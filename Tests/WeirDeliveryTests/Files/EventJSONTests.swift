@@ -3,10 +3,9 @@
 import Foundation
 import TestSupport
 import Testing
-
-@testable import Weir
-@testable import WeirContracts
-@testable import WeirDelivery
+import Weir
+import WeirContracts
+import WeirDelivery
 
 struct EventJSONTests {
   private let stored = StoredEvent(

@@ -3,10 +3,9 @@
 
 import TestSupport
 import Testing
-
-@testable import Weir
-@testable import WeirContracts
-@testable import WeirDelivery
+import Weir
+import WeirContracts
+import WeirDelivery
 
 extension EventMapper {
   fileprivate static let checkout = deriving(from: Checkout.self) { checkout, _ in

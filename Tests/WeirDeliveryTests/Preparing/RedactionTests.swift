@@ -3,10 +3,9 @@
 import Foundation
 import TestSupport
 import Testing
-
-@testable import Weir
-@testable import WeirContracts
-@testable import WeirDelivery
+import Weir
+import WeirContracts
+import WeirDelivery
 
 private let address = FieldKind.object([Field("street", .string, sensitive: true), Field("city", .string)])
 

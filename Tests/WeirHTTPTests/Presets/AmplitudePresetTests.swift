@@ -5,7 +5,7 @@
   import Weir
   import WeirDelivery
 
-  @testable import WeirHTTP
+  import WeirHTTP
 
   @Suite struct AmplitudePresetTests {
     private let preset = AmplitudePreset(apiKey: Secret(#"k"ey-12345"#))

@@ -4,7 +4,7 @@
   import Testing
   import Weir
 
-  @testable import WeirHTTP
+  import WeirHTTP
 
   @Suite struct ClickHousePresetTests {
     private let preset = ClickHousePreset(table: "db.events", user: "robot", password: Secret("pass-12345"))

@@ -6,7 +6,7 @@
   import Weir
   import WeirDelivery
 
-  @testable import WeirHTTP
+  import WeirHTTP
 
   @Suite struct OTLPLogsPresetTests {
     private let preset = OTLPLogsPreset(serviceName: "shop", authorization: .bearer(Secret("tok-12345")))

@@ -11,7 +11,7 @@
   import Weir
   import WeirDelivery
 
-  @testable import WeirHTTP
+  import WeirHTTP
 
   @Suite struct PostHogPresetTests {
     private let preset = PostHogPreset(apiKey: Secret("phc-12345"))

@@ -5,7 +5,7 @@
   import Weir
   import WeirDelivery
 
-  @testable import WeirHTTP
+  import WeirHTTP
 
   @Suite struct SegmentPresetTests {
     private let preset = SegmentPreset(writeKey: Secret("abc123"))

@@ -5,7 +5,7 @@
   import Weir
   import WeirDelivery
 
-  @testable import WeirHTTP
+  import WeirHTTP
 
   @Suite struct AssociationTests {
     private let user = EventUser(id: "u1", traits: ["plan": "pro"])

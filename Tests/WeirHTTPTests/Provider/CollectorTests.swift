@@ -8,7 +8,7 @@
   import WeirDelivery
   import WeirTesting
 
-  @testable import WeirHTTP
+  import WeirHTTP
 
   /// Every preset against the collector, which reads each vendor's form by itself.
   @Suite struct CollectorTests {

@@ -7,7 +7,7 @@
   import Weir
   import WeirTesting
 
-  @testable import WeirHTTP
+  import WeirHTTP
 
   /// The suite that every provider runs, against an endpoint that keeps what it takes.
   @Suite struct ConformanceTests {

@@ -6,7 +6,7 @@
   import Weir
   import WeirDelivery
 
-  @testable import WeirHTTP
+  import WeirHTTP
 
   /// Several requests of one call, and what their answers come to.
   @Suite struct MergingTests {

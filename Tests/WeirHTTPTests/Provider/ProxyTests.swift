@@ -5,7 +5,7 @@
   import Weir
   import WeirDelivery
 
-  @testable import WeirHTTP
+  import WeirHTTP
 
   @Suite struct ProxyTests {
     private func deliver(by proxy: HTTPConfiguration.Proxy, to endpoint: String) async throws -> [Verdict] {

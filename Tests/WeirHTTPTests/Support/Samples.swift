@@ -4,7 +4,7 @@
   import Foundation
   import Weir
   import WeirDelivery
-  @testable import WeirHTTP
+  import WeirHTTP
 
   /// An event with a fixed id and time, by its number.
   func sampleEvent(

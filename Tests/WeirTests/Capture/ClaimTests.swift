@@ -2,8 +2,7 @@
 
 import TestSupport
 import Testing
-
-@testable import Weir
+import Weir
 
 struct ClaimTests {
   private enum Orders: Event {

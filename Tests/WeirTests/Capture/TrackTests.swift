@@ -4,8 +4,7 @@ import Foundation
 import Synchronization
 import TestSupport
 import Testing
-
-@testable import Weir
+import Weir
 
 struct TrackTests {
   @Test func `ids are unique, and grow on a thread`() throws {

@@ -4,8 +4,7 @@
 import Logging
 import TestSupport
 import Testing
-
-@testable import Weir
+import Weir
 
 @Suite(.serialized) struct EncodedScopeLimitTests {
   /// The context of an event captured in `body`, and how many bindings were refused meanwhile.

@@ -4,10 +4,9 @@ import Foundation
 import Synchronization
 import TestSupport
 import Testing
+import Weir
+import WeirScopes
 import WeirTesting
-
-@testable import Weir
-@testable import WeirScopes
 
 /// Calls `body` inside of what this form binds: first the form for asynchronous work, then the other one.
 private func bindings(

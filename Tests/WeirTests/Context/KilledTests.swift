@@ -4,8 +4,7 @@
 import Foundation
 import TestSupport
 import Testing
-
-@testable import Weir
+import Weir
 
 struct KilledTests {
   /// Where parent and child meet, for the child's code can't be given anything.

@@ -2,9 +2,8 @@
 
 import TestSupport
 import Testing
-
-@testable import Weir
-@testable import WeirScopes
+import Weir
+import WeirScopes
 
 extension EncodedScopeLimitTests {
   @Test func `a scope whose name is too long is refused, and leaves the outer one`() throws {

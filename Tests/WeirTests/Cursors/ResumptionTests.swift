@@ -3,8 +3,7 @@
 import Foundation
 import TestSupport
 import Testing
-
-@testable import Weir
+import Weir
 
 struct ResumptionTests {
   /// A log of 100 events, closed, and their ids.

@@ -3,8 +3,7 @@
 import Foundation
 import TestSupport
 import Testing
-
-@testable import Weir
+import Weir
 
 struct FieldKindTests {
   private func check<Value: EventValue & Equatable>(_ values: Value...) throws {

@@ -2,8 +2,7 @@
 
 import TestSupport
 import Testing
-
-@testable import Weir
+import Weir
 
 struct MisuseTests {
   /// Captures what begins with `index`, if there is one, and puts the values.

@@ -3,8 +3,7 @@
 import Foundation
 import TestSupport
 import Testing
-
-@testable import Weir
+import Weir
 
 struct EventIDTests {
   private func id(_ opening: UInt64, lane: UInt64, position: UInt64) -> EventID {

@@ -3,8 +3,7 @@
 import Foundation
 import TestSupport
 import Testing
-
-@testable import Weir
+import Weir
 
 struct EventTextTests {
   @Test func `an id is thirty-two digits, and reads back`() throws {

@@ -2,8 +2,7 @@
 
 import TestSupport
 import Testing
-
-@testable import Weir
+import Weir
 
 struct EvolutionTests {
   private func stored(_ declaration: EventType?, _ fields: FieldObject = [:], name: String? = nil) -> StoredEvent {

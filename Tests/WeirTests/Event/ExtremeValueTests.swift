@@ -3,8 +3,7 @@
 import Foundation
 import TestSupport
 import Testing
-
-@testable import Weir
+import Weir
 
 struct ExtremeValueTests {
   @Test func `dates and tagged numbers keep their bits`() throws {

@@ -4,9 +4,8 @@
 import Foundation
 import TestSupport
 import Testing
-
-@testable import Weir
-@testable import WeirContracts
+import Weir
+import WeirContracts
 
 private let folder = URL(fileURLWithPath: #filePath)
   .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().appending(path: "Evolution").path

@@ -3,9 +3,8 @@
 import Foundation
 import TestSupport
 import Testing
-
-@testable import Weir
-@testable import WeirContracts
+import Weir
+import WeirContracts
 
 struct EvolutionPageTests {
   /// What the page shows of comparing schemas, and what it says is printed.

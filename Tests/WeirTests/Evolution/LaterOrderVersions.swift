@@ -1,8 +1,7 @@
 // LaterOrderVersions: the versions 5 to 7 of what OrderVersions begins with.
 
 import TestSupport
-
-@testable import Weir
+import Weir
 
 /// A case added: `returned`.
 enum OrderV5: OrderVersion {

@@ -5,8 +5,7 @@
 // the beginning; a default wherever another version may have nothing.
 
 import TestSupport
-
-@testable import Weir
+import Weir
 
 /// A version of the program: its events, and what it captures into its golden log.
 protocol OrderVersion: Event {

@@ -3,8 +3,7 @@
 import Foundation
 import TestSupport
 import Testing
-
-@testable import Weir
+import Weir
 
 struct BoundsTests {
   /// The smallest log that rolls often: segments of 256 KiB.

@@ -3,8 +3,7 @@
 import CWeir
 import TestSupport
 import Testing
-
-@testable import Weir
+import Weir
 
 struct DurabilityTests {
   @Test func `the watermark follows whoever waits`() async throws {

@@ -2,8 +2,7 @@
 
 import TestSupport
 import Testing
-
-@testable import Weir
+import Weir
 
 struct LogTallyTests {
   /// A provider begins at 100, because all below was removed; before the tally was taken another 20 events went.

@@ -4,8 +4,7 @@ import Foundation
 import Logging
 import TestSupport
 import Testing
-
-@testable import Weir
+import Weir
 
 struct RecoveryReportTests {
   /// A copy of a live log's files is what its process would leave if it were killed now.

@@ -3,8 +3,7 @@
 import Foundation
 import TestSupport
 import Testing
-
-@testable import Weir
+import Weir
 
 struct RingDirectoryTests {
   private func names(_ directory: String) throws -> [String] {

@@ -5,8 +5,7 @@ import Foundation
 import Synchronization
 import TestSupport
 import Testing
-
-@testable import Weir
+import Weir
 
 struct FollowTests {
   @Test func `events come as they are captured, through a closing and a new opening`() async throws {

@@ -2,8 +2,7 @@
 
 import TestSupport
 import Testing
-
-@testable import Weir
+import Weir
 
 struct ChecksumTests {
   @Test func `the checksum has its known values`() {

@@ -3,8 +3,7 @@
 import Foundation
 import TestSupport
 import Testing
-
-@testable import Weir
+import Weir
 
 struct ErrorTests {
   private func code(_ directory: String, _ configuration: Tracker.Configuration = quiet()) -> WeirError.Code? {

@@ -4,8 +4,7 @@ import Foundation
 import Synchronization
 import TestSupport
 import Testing
-
-@testable import Weir
+import Weir
 
 struct ThreadNameTests {
   @Test(arguments: [("weir-name", "weir-name"), ("weir-a-longer-name", "weir-a-longer-n")])
