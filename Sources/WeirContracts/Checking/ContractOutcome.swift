@@ -22,8 +22,8 @@ public struct ContractOutcome: Hashable, Sendable {
     case element(Int)
   }
 
-  /// The violations: of each object, first those of its declared fields and of the values within them, in the contract's
-  /// order, then its unknown fields, in the event's order. At most ``CompiledContract/maximumViolations``.
+  /// The violations: of each object, first those of its declared fields and of the values within them, in the
+  /// contract's order, then its unknown fields, in the event's order. At most ``CompiledContract/maximumViolations``.
   public internal(set) var violations: [Violation] = []
 
   /// The number of violations beyond the listed ones.
