@@ -373,13 +373,13 @@ static void print_rows(const plan *plan, uint32_t schedule) {
 
 /* Of each row: how it is used, and what would make it lose nothing. */
 static void print_settings(const plan *plan) {
-  if (plan->markdown) printf("| | how it is used | to lose nothing to a kill it takes |\n|---|---|---|\n");
+  if (plan->markdown) printf("| | how it is used | what it needs to lose nothing in a kill |\n|---|---|---|\n");
   else printf("\n");
   for (uint32_t i = 0; i < SUBJECTS; i++) {
     const subject *subject = subjects[i];
     if (!wanted(plan, subject)) continue;
     if (plan->markdown) printf("| %s | %s | %s |\n", subject->title, subject->settings, subject->as_safe);
-    else printf("%s: %s.\n    To lose nothing to a kill it takes %s.\n", subject->title, subject->settings,
+    else printf("%s: %s.\n    To lose nothing in a kill it needs %s.\n", subject->title, subject->settings,
                 subject->as_safe);
   }
 }

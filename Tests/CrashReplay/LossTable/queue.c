@@ -120,7 +120,7 @@ static int read_back(const char *directory, judge *judge, char *message) {
 const subject memory_queue = {
     .name = "queue",
     .title = "queue in memory, flush timer",
-    .settings = "100,000 events at most, appended to a file once a second or when it is full; then calls wait",
+    .settings = "at most 100,000 events, appended to a file once a second or when the queue is full; then calls wait",
     .as_safe = "a write before the call returns, as in *JSON Lines, flushed*: a system call an event",
     .loses = 1,
     .open = open_queue,

@@ -157,7 +157,7 @@ const subject sqlite_insert = {
     .title = "SQLite, 1,000 a commit, told at insert",
     .settings = "journal_mode=WAL, synchronous=NORMAL, a prepared insert, 1,000 events a transaction; "
                 "acknowledged when the insert returned",
-    .as_safe = "to acknowledge at the commit, as in the next row: callers keep their events until 1,000 are together",
+    .as_safe = "an acknowledgement at the commit, as in the next row: callers keep their events until there are 1,000",
     .loses = 1,
     OPENS(open_at_insert)};
 

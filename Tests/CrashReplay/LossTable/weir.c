@@ -102,7 +102,7 @@ static int read_back(const char *directory, judge *judge, char *message) {
 const subject weir_log_subject = {
     .name = "weir",
     .title = "Weir",
-    .settings = "the defaults, but that calls wait where a lane is full",
+    .settings = "the defaults, except that calls wait when a lane is full",
     .as_safe = "nothing more",
     .is_weir = 1,
     .open = open_store,
