@@ -2,38 +2,38 @@
 
 #if Collector
   import WeirJSON
-  public import Weir
+  package import Weir
 
   /// An event as the collector took it: one form for what comes in the forms of all vendors.
   ///
   /// In the log it has the name that it came under, or ``unnamed`` where a log can't have that name, and fields of the
   /// same names as here; those that are nil or empty are left out. ``properties`` and ``context`` are JSON texts there
   /// where they nest too deep for a log.
-  public struct CollectedEvent: Hashable, Sendable {
+  package struct CollectedEvent: Hashable, Sendable {
     /// The name in the log of an event whose own name is empty, too long, or begins with `weir.`.
-    public static let unnamed = "collected"
+    package static let unnamed = "collected"
 
     /// Its number in the collector's log; nil for one that is not there yet.
-    public internal(set) var offset: Offset?
+    package internal(set) var offset: Offset?
     /// When the collector took it; nil for one that it has not.
-    public internal(set) var received: Timestamp?
+    package internal(set) var received: Timestamp?
     /// Whose form it came in: `segment`, `mixpanel`, `amplitude`, `posthog`, `clickhouse`, `otlp` or `weir`.
-    public var vendor: String
+    package var vendor: String
     /// What tells it from others: `messageId`, `$insert_id`, `insert_id`, `uuid`, `log.record.uid` or `id`. Events that
     /// come again have the same. Nil if it came without.
-    public var id: String?
+    package var id: String?
     /// When it was captured, as it says itself; nil if it does not.
-    public var time: Timestamp?
+    package var time: Timestamp?
     /// The event's name.
-    public var name: String
+    package var name: String
     /// What sort of call it came in, where the vendor has several, such as `identify`.
-    public var type: String?
+    package var type: String?
     /// Whom it is about; nil if it does not say.
-    public var user: String?
+    package var user: String?
     /// The event's fields.
-    public var properties: FieldObject
+    package var properties: FieldObject
     /// What else it came with, such as Segment's context or OpenTelemetry's resource.
-    public var context: FieldObject
+    package var context: FieldObject
 
     init(
       vendor: String, id: String?, time: Timestamp?, name: String, type: String? = nil, user: String? = nil,
@@ -50,7 +50,7 @@
     }
 
     /// Reads an event of a collector's log; nil for the log's own.
-    public init?(_ stored: StoredEvent) {
+    package init?(_ stored: StoredEvent) {
       guard case .string(let vendor)? = stored.fields["vendor"], case .string(let name)? = stored.fields["name"] else {
         return nil
       }
@@ -103,27 +103,27 @@
   }
 
   /// An event, or a whole body, that the collector did not take.
-  public struct RejectedEvent: Hashable, Sendable {
+  package struct RejectedEvent: Hashable, Sendable {
     static let name = "rejected"
     /// How much of what came is kept.
     static let textBytes = 16 << 10
 
     /// Its number in the log of what was rejected; nil for one that is not there yet.
-    public internal(set) var offset: Offset?
+    package internal(set) var offset: Offset?
     /// When it came; nil for one that is not in the log yet.
-    public internal(set) var received: Timestamp?
+    package internal(set) var received: Timestamp?
     /// In whose form it came.
-    public var vendor: String
+    package var vendor: String
     /// Its place in its batch, from 0; nil if it is about the whole body.
-    public var index: Int?
+    package var index: Int?
     /// What tells it from others, as ``CollectedEvent/id`` does; nil if it came without.
-    public var id: String?
+    package var id: String?
     /// The field that is at fault; empty if it is about the whole event or body.
-    public var field: String
+    package var field: String
     /// Why it was not taken.
-    public var reason: String
+    package var reason: String
     /// The event as JSON, or the body, the first 16 KiB.
-    public var text: String
+    package var text: String
 
     init(vendor: String, index: Int?, id: String?, field: String, reason: String, text: String) {
       self.vendor = vendor
@@ -135,7 +135,7 @@
     }
 
     /// Reads an event of the log `rejected`; nil for the log's own.
-    public init?(_ stored: StoredEvent) {
+    package init?(_ stored: StoredEvent) {
       guard stored.name == Self.name, let vendor = stored.fields.text("vendor") else { return nil }
       var index: Int?
       if case .int(let number)? = stored.fields["index"] { index = Int(number) }

@@ -6,7 +6,7 @@
   import Logging
   import ServiceLifecycle
   import Synchronization
-  public import Weir
+  package import Weir
 
   /// An HTTP endpoint that takes the batches of Segment, Mixpanel, Amplitude, PostHog, ClickHouse and OpenTelemetry,
   /// and events in Weir's own form; answers as these would; and keeps every good event in a log of its own.
@@ -28,7 +28,7 @@
   ///
   /// **What survives.** An event is in the log before its request is answered as taken: it survives the death of the
   /// process from then on, and with ``Durability/powerLoss`` also a power cut.
-  public final class Collector: Sendable {
+  package final class Collector: Sendable {
     private enum Phase {
       case new
       case starting(Running)
@@ -46,13 +46,13 @@
     let store: Store
 
     /// How it was made.
-    public let configuration: Configuration
+    package let configuration: Configuration
 
     /// Opens the logs; begins to listen with ``start()``.
     ///
     /// Throws a ``WeirError`` if the log can't be opened, and a ``CollectorError`` for an address that other machines
     /// reach without ``Configuration/allowsRemote``, or for a limit out of range.
-    public init(_ configuration: Configuration) throws {
+    package init(_ configuration: Configuration) throws {
       try configuration.check()
       self.configuration = configuration
       store = try Store(configuration)
@@ -65,7 +65,7 @@
     /// started before, or is stopped before it listens. If its task is cancelled before, it does not listen, and throws
     /// `CancellationError`.
     @discardableResult
-    public func start() async throws -> Int {
+    package func start() async throws -> Int {
       var logger = configuration.logger ?? Logger(label: "weir.collector") { _ in SwiftLogNoOpLogHandler() }
       if configuration.logger == nil { logger.logLevel = .critical }
       let bound = AsyncStream<Int>.makeStream()
@@ -107,19 +107,19 @@
     }
 
     /// The port that it listens on; nil before ``start()`` and after ``stop()``.
-    public var port: Int? {
+    package var port: Int? {
       phase.withLock { phase in
         if case .running(_, let port) = phase { port } else { nil }
       }
     }
 
     /// Where it listens, such as `http://127.0.0.1:4100`; nil before ``start()`` and after ``stop()``.
-    public var address: String? {
+    package var address: String? {
       port.map { "http://\(configuration.host.contains(":") ? "[\(configuration.host)]" : configuration.host):\($0)" }
     }
 
     /// Listens until the task is cancelled or somebody calls ``stop()``, then stops.
-    public func run() async throws {
+    package func run() async throws {
       do {
         try await start()
       } catch is CancellationError {
@@ -138,7 +138,7 @@
 
     /// Stops listening, lets requests in progress end for ``Configuration/stopTime``, closes the logs. A second call
     /// does nothing.
-    public func stop() async throws {
+    package func stop() async throws {
       let before = phase.withLock { phase in
         defer { phase = .stopped }
         return phase
@@ -163,21 +163,21 @@
     var bufferedBytes: Int { server.bufferedBytes }
 
     /// Which faults there are from now on; the numbers begin anew with its seed.
-    public func setFaults(_ faults: Faults) {
+    package func setFaults(_ faults: Faults) {
       server.faults.set(faults)
     }
 
     /// The events that it took, from an offset on, at most `limit`.
     ///
     /// Throws a ``WeirError`` if the log can't be read.
-    public func events(from: Offset = 0, limit: Int = .max) throws -> [CollectedEvent] {
+    package func events(from: Offset = 0, limit: Int = .max) throws -> [CollectedEvent] {
       try store.events(from: from, limit: limit)
     }
 
     /// The events that it did not take, with the reasons.
     ///
     /// Throws a ``WeirError`` if the log can't be read.
-    public func rejected(from: Offset = 0, limit: Int = .max) throws -> [RejectedEvent] {
+    package func rejected(from: Offset = 0, limit: Int = .max) throws -> [RejectedEvent] {
       try store.rejected(from: from, limit: limit)
     }
 
@@ -185,7 +185,7 @@
     /// the last call.
     ///
     /// Throws a ``WeirError`` if a log can't be read.
-    public func statistics() async throws -> CollectorStatistics {
+    package func statistics() async throws -> CollectorStatistics {
       try await server.statistics()
     }
   }

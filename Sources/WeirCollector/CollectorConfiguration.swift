@@ -1,14 +1,14 @@
 // Collector.Configuration: where a collector keeps what it takes, where it listens, and its limits.
 
 #if Collector
-  public import WeirContracts
+  package import WeirContracts
   import Foundation
-  public import Logging
+  package import Logging
   import Weir
 
   extension Collector {
     /// What an event survives, once its request is answered as taken.
-    public enum Durability: String, CaseIterable, Hashable, Sendable {
+    package enum Durability: String, CaseIterable, Hashable, Sendable {
       /// The death of the process, `kill -9` included.
       case processCrash = "process-crash"
       /// A power cut too: each request waits for the disk.
@@ -16,53 +16,53 @@
     }
 
     /// How a collector works. The defaults suit tests and a developer's machine.
-    public struct Configuration: Sendable {
+    package struct Configuration: Sendable {
       /// The log's directory. It is made if it is missing; what was not taken goes to the log in its directory
       /// `rejected`, and what is against ``contract`` to the one in `violations`.
-      public var directory: String
+      package var directory: String
 
       /// The address to listen on: 127.0.0.1. Others than this machine's own are refused without ``allowsRemote``.
-      public var host = "127.0.0.1"
+      package var host = "127.0.0.1"
 
       /// The port to listen on; 0 for any that is free. 0.
-      public var port = 0
+      package var port = 0
 
       /// Others may send to it, unprotected: there is no key that it would refuse, and no encryption. False.
-      public var allowsRemote = false
+      package var allowsRemote = false
 
       /// What an event survives once it is acknowledged. ``Durability/processCrash``.
-      public var durability = Durability.processCrash
+      package var durability = Durability.processCrash
 
       /// What the events are to look like; nil for no matter. Its fields are those of the events as they were captured.
-      public var contract: Contract?
+      package var contract: Contract?
 
       /// The ways in which it fails. None.
-      public var faults = Faults.none
+      package var faults = Faults.none
 
       /// The largest body, unpacked, that any endpoint takes, whatever its vendor would. 32 MiB; 64 KiB to 1 GiB.
-      public var maximumBodyBytes = 32 << 20
+      package var maximumBodyBytes = 32 << 20
 
       /// What all bodies being read may take in memory together, and again what is read from them, at 64 bytes a value;
       /// further requests are told to come again. 256 MiB; at least ``maximumBodyBytes``.
-      public var maximumBufferedBytes = 256 << 20
+      package var maximumBufferedBytes = 256 << 20
 
       /// The largest event that its log takes, in encoded bytes; larger ones are rejected. 256 KiB; 4 KiB to 1 MiB.
-      public var maximumEventBytes = 256 << 10
+      package var maximumEventBytes = 256 << 10
 
       /// How long a request may take to come in. 30 s; above 0.
-      public var requestTime = Duration.seconds(30)
+      package var requestTime = Duration.seconds(30)
 
       /// How long a connection may be without a request. 60 s; above 0.
-      public var idleTime = Duration.seconds(60)
+      package var idleTime = Duration.seconds(60)
 
       /// The most connections at a time; further ones wait. 256; at least 1.
-      public var maximumConnections = 256
+      package var maximumConnections = 256
 
       /// How long a stop waits for requests in progress. 5 s.
-      public var stopTime = Duration.seconds(5)
+      package var stopTime = Duration.seconds(5)
 
       /// What the log may take on the disk: then requests are answered with 503. Nil for no limit.
-      public var byteLimit: Int?
+      package var byteLimit: Int?
 
       /// The shape of the log; tests make it small, for they have many.
       var laneCount = max(16, ProcessInfo.processInfo.activeProcessorCount + 4)
@@ -70,15 +70,15 @@
       var segmentBytes = 8 << 20
 
       /// Where the server and its logs report; nil for nowhere. Nil.
-      public var logger: Logger?
+      package var logger: Logger?
 
       /// The defaults, with the log in `directory`.
-      public init(directory: String) {
+      package init(directory: String) {
         self.directory = directory
       }
 
       /// Whether ``host`` is an address of this machine's own, which no other machine reaches.
-      public var isLoopback: Bool {
+      package var isLoopback: Bool {
         host == "localhost" || host == "::1" || host.hasPrefix("127.") && host.allSatisfy { $0.isNumber || $0 == "." }
       }
 
@@ -110,14 +110,14 @@
   }
 
   /// What is wrong with a configuration of a collector or with its faults, in one line.
-  public struct CollectorError: Error, Hashable, Sendable, CustomStringConvertible {
+  package struct CollectorError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What is wrong, and what to do.
-    public var message: String
+    package var message: String
 
     init(_ message: String) {
       self.message = message
     }
 
-    public var description: String { message }
+    package var description: String { message }
   }
 #endif

@@ -24,7 +24,7 @@ package enum JSONReader {
 
   /// Returns the value of the text. Only whitespace may surround the value.
   package static func read(_ text: Span<UInt8>, limits: Limits) throws(JSONProblem) -> FieldValue {
-    try JSONScanner.scan(text, roundsWholeNumbers: true) { scanner throws(JSONProblem) in
+    try JSONScanner.scan(text, allowsWholeDoubles: true) { scanner throws(JSONProblem) in
       try value(&scanner, depth: 0, limits)
     }
   }
@@ -43,7 +43,7 @@ package enum JSONReader {
     guard depth <= limits.depth else { throw scanner.problem("values nest too deep") }
     var members: [FieldObject.Member] = []
     var names: Set<[UInt8]> = []
-    try scanner.members { scanner, name throws(JSONProblem) in
+    try scanner.members { scanner, name, _ throws(JSONProblem) in
       guard name.utf8.count <= limits.nameBytes else { throw scanner.problem("a member's name is too long") }
       // Compared by bytes: names that only look alike are different names.
       guard limits.allowsEqualNames || names.insert(Array(name.utf8)).inserted else {

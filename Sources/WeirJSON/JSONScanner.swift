@@ -27,23 +27,24 @@ package struct JSONScanner {
   /// The line of the next byte, counted from 1. Only whitespace contains line ends.
   package private(set) var line = 1
 
-  /// Whether a whole number beyond 64 bits becomes the nearest `Double`. Otherwise the number is a problem.
-  private let roundsWholeNumbers: Bool
+  /// Whether a whole number may become a `Double`: -0, because an integer has no such sign, and a number beyond 64
+  /// bits, which becomes the nearest `Double`. Otherwise -0 is 0, and a number beyond 64 bits is a problem.
+  private let allowsWholeDoubles: Bool
 
-  private init(_ bytes: UnsafeBufferPointer<UInt8>, roundsWholeNumbers: Bool) {
+  private init(_ bytes: UnsafeBufferPointer<UInt8>, allowsWholeDoubles: Bool) {
     self.bytes = bytes
-    self.roundsWholeNumbers = roundsWholeNumbers
+    self.allowsWholeDoubles = allowsWholeDoubles
   }
 
   /// Returns what `value` makes of the text, which must be a single value. Only whitespace may surround the value.
   package static func scan<Value>(
-    _ text: Span<UInt8>, roundsWholeNumbers: Bool, _ value: (inout JSONScanner) throws(JSONProblem) -> Value
+    _ text: Span<UInt8>, allowsWholeDoubles: Bool, _ value: (inout JSONScanner) throws(JSONProblem) -> Value
   ) throws(JSONProblem) -> Value {
     guard (try? UTF8Span(validating: text)) != nil else {
       throw JSONProblem(message: "the text is not UTF-8", position: 0, line: 1)
     }
     return try text.withUnsafeBufferPointer { bytes throws(JSONProblem) in
-      var scanner = JSONScanner(bytes, roundsWholeNumbers: roundsWholeNumbers)
+      var scanner = JSONScanner(bytes, allowsWholeDoubles: allowsWholeDoubles)
       scanner.skipSpace()
       let value = try value(&scanner)
       scanner.skipSpace()
@@ -64,9 +65,10 @@ package struct JSONScanner {
     return true
   }
 
-  /// Scans the members of an object whose opening brace was taken. `member` scans the value of each.
+  /// Scans the members of an object whose opening brace was taken. `member` gets each name and the name's line, and
+  /// scans the value.
   package mutating func members(
-    _ member: (inout JSONScanner, _ name: String) throws(JSONProblem) -> Void
+    _ member: (inout JSONScanner, _ name: String, _ line: Int) throws(JSONProblem) -> Void
   ) throws(JSONProblem) {
     skipSpace()
     if take(UInt8(ascii: "}")) { return }
@@ -74,10 +76,11 @@ package struct JSONScanner {
       skipSpace()
       guard take(UInt8(ascii: "\"")) else { throw expected("a name in quotation marks") }
       let name = try string()
+      let line = line
       skipSpace()
       guard take(UInt8(ascii: ":")) else { throw expected(": after the name") }
       skipSpace()
-      try member(&self, name)
+      try member(&self, name, line)
       skipSpace()
     } while take(UInt8(ascii: ","))
     guard take(UInt8(ascii: "}")) else { throw expected(", or }") }
@@ -163,9 +166,14 @@ extension JSONScanner {
       if !take(UInt8(ascii: "+")) { _ = take(UInt8(ascii: "-")) }
       try digits(or: "a number has an empty exponent")
     }
+    if isWhole, at - leading < 19, bytes[start] != UInt8(ascii: "-") {
+      // Nearly all numbers. Eighteen digits fit into 64 bits.
+      return .int(bytes[start..<at].reduce(0) { $0 &* 10 &+ Int64($1 &- UInt8(ascii: "0")) })
+    }
     let text = text(start..<at)
+    if isWhole, allowsWholeDoubles, text == "-0" { return .double(-0.0) }
     if let value = FieldValue(number: text, isWhole: isWhole) { return value }
-    if isWhole, roundsWholeNumbers, let value = FieldValue(number: text, isWhole: false) { return value }
+    if isWhole, allowsWholeDoubles, let value = FieldValue(number: text, isWhole: false) { return value }
     throw problem("the number \(text.prefix(40)) is out of range for a field")
   }
 
@@ -250,10 +258,10 @@ extension JSONScanner {
 
 extension FieldValue {
   /// Creates a number from its text in JSON: an `Int64` for a whole number, else a `UInt64`; a `Double` for a number
-  /// with a fraction or an exponent, and for -0. Returns `nil` for a number that is out of range, or so small that it
-  /// would become 0.
+  /// with a fraction or an exponent. Returns `nil` for a number that is out of range, or so small that it would become
+  /// 0.
   package init?(number text: String, isWhole: Bool) {
-    if isWhole, text != "-0" {
+    if isWhole {
       if let value = Int64(text) {
         self = .int(value)
       } else if let value = UInt64(text) {
@@ -264,8 +272,10 @@ extension FieldValue {
       return
     }
     guard let value = Double(text), value.isFinite else { return nil }
-    let mantissa = text.prefix { $0 != "e" && $0 != "E" }
-    if value == 0, mantissa.contains(where: { ("1"..."9").contains($0) }) { return nil }
+    if value == 0 {
+      let mantissa = text.utf8.prefix { $0 | 0x20 != UInt8(ascii: "e") }
+      if mantissa.contains(where: { (UInt8(ascii: "1")...UInt8(ascii: "9")).contains($0) }) { return nil }
+    }
     self = .double(value)
   }
 }

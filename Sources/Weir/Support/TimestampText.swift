@@ -10,7 +10,7 @@ extension Timestamp {
     case lenient
   }
 
-  /// Returns `nil` for a text that is no moment, and outside the years 1677 to 2262.
+  /// Returns `nil` for a text that is no moment, and for a moment that a ``Timestamp`` can't hold.
   package init?(text: String, form: TextForm) {
     var reader = MomentReader(text, isLenient: form == .lenient)
     guard let nanoseconds = reader.nanosecondsSince1970() else { return nil }
@@ -41,8 +41,10 @@ private struct MomentReader {
   }
 
   private func nanoseconds(seconds: Int, fraction: Int) -> Int64? {
-    let (product, overflow) = Int64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
-    let (sum, carry) = product.addingReportingOverflow(Int64(fraction))
+    // Before 1970 towards zero: the whole second that the earliest moments lie in is out of range.
+    let isBefore = seconds < 0
+    let (product, overflow) = Int64(isBefore ? seconds + 1 : seconds).multipliedReportingOverflow(by: 1_000_000_000)
+    let (sum, carry) = product.addingReportingOverflow(Int64(isBefore ? fraction - 1_000_000_000 : fraction))
     return overflow || carry ? nil : sum
   }
 

@@ -2,9 +2,9 @@
 
 #if Collector
   /// One way for a collector to fail.
-  public struct Fault: Hashable, Sendable {
+  package struct Fault: Hashable, Sendable {
     /// What goes wrong.
-    public enum Kind: Hashable, Sendable {
+    package enum Kind: Hashable, Sendable {
       /// Nothing is stored; the answer has this status, 400 to 599. `status=500`
       case status(Int)
       /// Nothing is stored; the answer is 429, with so many seconds to wait. `retry-after=2s`
@@ -26,7 +26,7 @@
       case stranger
 
       /// The word for it, without what follows the equals sign.
-      public var name: String {
+      package var name: String {
         switch self {
         case .status: "status"
         case .retryAfter: "retry-after"
@@ -50,16 +50,16 @@
     }
 
     /// What goes wrong.
-    public var kind: Kind
+    package var kind: Kind
 
     /// With how many of the requests, from 0 to 1.
-    public var probability: Double
+    package var probability: Double
 
     /// After so many times it does not happen any more; nil for no end.
-    public var times: Int?
+    package var times: Int?
 
     /// A fault that happens to so many of the requests, at most so many times.
-    public init(_ kind: Kind, probability: Double = 1, times: Int? = nil) {
+    package init(_ kind: Kind, probability: Double = 1, times: Int? = nil) {
       self.kind = kind
       self.probability = probability
       self.times = times
@@ -71,7 +71,7 @@
     /// times at most.
     ///
     /// `status=503:0.1`, `drop-answer`, `slow=500ms:0.05`, `cut:1*3`
-    public init(_ text: String) throws {
+    package init(_ text: String) throws {
       var rest = text[...]
       var times: Int?
       if let star = rest.lastIndex(of: "*") {
@@ -135,7 +135,7 @@
     }
 
     /// As ``init(_:)`` reads it.
-    public var description: String {
+    package var description: String {
       let kind =
         switch kind {
         case .status(let status): "status=\(status)"

@@ -11,15 +11,15 @@
   ///
   /// At most one fault happens to a request. The *n*-th request to a vendor's endpoint gets the *n*-th number of the
   /// seed, so equal seeds give equal faults in the order in which the requests come.
-  public struct Faults: Hashable, Sendable {
+  package struct Faults: Hashable, Sendable {
     /// No faults.
-    public static let none = Faults()
+    package static let none = Faults()
 
     /// The faults; their probabilities come to 1 at most.
-    public var list: [Fault]
+    package var list: [Fault]
 
     /// What the chance begins with.
-    public var seed: UInt64
+    package var seed: UInt64
 
     private init() {
       list = []
@@ -27,7 +27,7 @@
     }
 
     /// These faults. Throws a ``CollectorError`` if their probabilities come to more than 1.
-    public init(_ list: [Fault], seed: UInt64 = 0) throws {
+    package init(_ list: [Fault], seed: UInt64 = 0) throws {
       let sum = list.reduce(0) { $0 + $1.probability }
       // Tenths have no exact sum: ten of them must be 1.
       guard sum <= 1 + 1e-9 else {
@@ -40,7 +40,7 @@
     /// Faults as they are written, with commas between: `status=500:0.1,cut:0.05`. An empty text has none.
     ///
     /// Throws a ``CollectorError`` that says what is wrong.
-    public init(_ text: String, seed: UInt64 = 0) throws {
+    package init(_ text: String, seed: UInt64 = 0) throws {
       let words = text.split(separator: ",").map { $0.trimmingPrefix { $0 == " " } }
       try self.init(try words.map { try Fault(String($0)) }, seed: seed)
     }

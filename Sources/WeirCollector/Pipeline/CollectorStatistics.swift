@@ -1,43 +1,43 @@
 // CollectorStatistics: what a collector took and refused, counted in its logs.
 
 #if Collector
-  public import Weir
+  package import Weir
 
   /// What a collector took and refused, in numbers.
   ///
   /// Counted in the logs themselves, so nothing that a kill interrupted is missing, and earlier runs are in it.
-  public struct CollectorStatistics: Hashable, Sendable {
+  package struct CollectorStatistics: Hashable, Sendable {
     /// How many names and vendors are told apart; events of further ones are counted as ``others``.
-    public static let maximumKinds = 10_000
+    package static let maximumKinds = 10_000
     /// How many ids are remembered to find those that come again; beyond it none are found.
-    public static let maximumIDs = 4_000_000
+    package static let maximumIDs = 4_000_000
 
     /// Events in the log: those that came again, too.
-    public var events: UInt64 = 0
+    package var events: UInt64 = 0
     /// Different ids among them, of each vendor for itself.
-    public var ids: UInt64 = 0
+    package var ids: UInt64 = 0
     /// Events whose id was there before.
-    public var duplicates: UInt64 = 0
+    package var duplicates: UInt64 = 0
     /// Events without an id.
-    public var withoutID: UInt64 = 0
+    package var withoutID: UInt64 = 0
     /// There were more than ``maximumIDs`` ids: ``ids`` and ``duplicates`` are of the first of them.
-    public var hasTooManyIDs = false
+    package var hasTooManyIDs = false
     /// Events by vendor.
-    public var vendors: [String: UInt64] = [:]
+    package var vendors: [String: UInt64] = [:]
     /// Events by name.
-    public var names: [String: UInt64] = [:]
+    package var names: [String: UInt64] = [:]
     /// Events of further names.
-    public var others: UInt64 = 0
+    package var others: UInt64 = 0
     /// Events and bodies that were not taken, as often as they came.
-    public var rejected: UInt64 = 0
+    package var rejected: UInt64 = 0
     /// Of them, by reason.
-    public var reasons: [String: UInt64] = [:]
+    package var reasons: [String: UInt64] = [:]
     /// Events below this offset of the log are counted.
-    public var offset: Offset = 0
+    package var offset: Offset = 0
     /// How often each kind of fault happened since the start.
-    public var faults: [String: UInt64] = [:]
+    package var faults: [String: UInt64] = [:]
     /// Violations of the contract since the start.
-    public var violations: UInt64 = 0
+    package var violations: UInt64 = 0
   }
 
   /// Counts what is new in the logs at each call.

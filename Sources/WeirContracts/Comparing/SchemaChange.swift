@@ -90,28 +90,3 @@ extension SchemaChange: CustomStringConvertible {
     ChangeText.line(isBreaking: isBreaking, event: event, field: field, what: what.words, why: why)
   }
 }
-
-extension SchemaChange: Codable {
-  private enum CodingKeys: String, CodingKey {
-    case what, event, field, breaking, breaks, why
-  }
-
-  public init(from decoder: any Decoder) throws {
-    let container = try decoder.container(keyedBy: CodingKeys.self)
-    self.init(
-      try container.decode(What.self, forKey: .what), try container.decode(String.self, forKey: .event),
-      field: try container.decode(String.self, forKey: .field),
-      breaks: Set(try container.decode([Broken].self, forKey: .breaks)),
-      why: try container.decode(String.self, forKey: .why))
-  }
-
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: CodingKeys.self)
-    try container.encode(what, forKey: .what)
-    try container.encode(event, forKey: .event)
-    try container.encode(field, forKey: .field)
-    try container.encode(isBreaking, forKey: .breaking)
-    try container.encode(breaks.sorted(), forKey: .breaks)
-    try container.encode(why, forKey: .why)
-  }
-}

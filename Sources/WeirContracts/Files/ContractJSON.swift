@@ -18,7 +18,7 @@ struct ContractJSON {
     // Some editors write a byte order mark first, which has no meaning in UTF-8.
     let text = bytes.span.extracting(droppingFirst: bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0)
     do {
-      return try JSONScanner.scan(text, roundsWholeNumbers: false) { scanner throws(JSONProblem) in
+      return try JSONScanner.scan(text, allowsWholeDoubles: false) { scanner throws(JSONProblem) in
         var reader = ContractJSON()
         return try reader.value(&scanner, depth: 0)
       }
@@ -42,8 +42,8 @@ struct ContractJSON {
   private mutating func content(_ scanner: inout JSONScanner, depth: Int) throws(JSONProblem) -> ContractNode.Content {
     if scanner.take(UInt8(ascii: "{")) {
       var entries: [ContractNode.Entry] = []
-      try scanner.members { scanner, key throws(JSONProblem) in
-        entries.append(.init(key: key, line: scanner.line, value: try value(&scanner, depth: depth + 1)))
+      try scanner.members { scanner, key, line throws(JSONProblem) in
+        entries.append(.init(key: key, line: line, value: try value(&scanner, depth: depth + 1)))
       }
       return .map(entries)
     }

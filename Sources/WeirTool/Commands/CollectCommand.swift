@@ -141,7 +141,7 @@
     #else
       func run() throws {
         throw ToolError(
-          "this build of the tool has no collector; build it with swift build -c release --traits Collector,YAML")
+          "this build of weir has no collector; build it with swift build -c release --traits Collector,YAML")
       }
     #endif
   }

@@ -101,7 +101,7 @@
       let codes: [ExitCode]
       if try LogFamily.isLog(directory) {
         guard !removeDelivered else {
-          throw ToolError("--remove-delivered needs a directory of logs; \(directory) is a log, leave it out")
+          throw ToolError("--remove-delivered needs a directory of logs; \(directory) is a log; leave the option out")
         }
         codes = [try deliver(directory, source, deadline, stop).exitCode]
       } else {

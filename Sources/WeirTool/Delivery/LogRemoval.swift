@@ -80,7 +80,8 @@
       }
       // An error here means that somebody added a file meanwhile. The file stays.
       guard unlink("\(directory)/\(WriterLock.fileName)") == 0, rmdir(directory) == 0 else {
-        throw ToolError("\(directory) can't be removed: \(systemMessage(errno)); its events are delivered, remove it")
+        throw ToolError("\(directory) can't be removed: \(systemMessage(errno)); its events are delivered; look "
+            + "at what is left in the directory, then remove the directory")
       }
     }
   }

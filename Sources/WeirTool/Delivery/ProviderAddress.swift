@@ -22,9 +22,10 @@
         guard !text.isEmpty else { throw ToolError("--to is empty; give a URL or a path") }
         // Taken as a path, the address would create a directory, and all events would count as delivered.
         guard !Self.looksLikeHost(text) else {
+          let name = Terminal.printable(text)
           throw ToolError(
-            "--to \(Terminal.printable(text)) is ambiguous; write http://\(Terminal.printable(text)) for a URL, "
-              + "or ./\(Terminal.printable(text)) for a directory")
+            "--to \(name) may be a URL or a directory; write \(Self.asURL(name)) for a URL, or ./\(name) for a "
+              + "directory")
         }
         self = .files(text)
         return
@@ -52,6 +53,14 @@
       let port = first[first.index(after: colon)...]
       if port.isEmpty { return ["http", "https"].contains(first[..<colon].lowercased()) }
       return colon > first.startIndex && port.count <= 5 && port.allSatisfy { $0.isASCII && $0.isNumber }
+    }
+
+    /// Returns the URL that a text without `://` was probably meant as.
+    private static func asURL(_ text: String) -> String {
+      guard let colon = text.firstIndex(of: ":"), ["http", "https"].contains(text[..<colon].lowercased()) else {
+        return "http://\(text)"
+      }
+      return "\(text[..<colon])://\(text[text.index(after: colon)...].drop { $0 == "/" })"
     }
 
     /// Whether the address is a URL with a query.

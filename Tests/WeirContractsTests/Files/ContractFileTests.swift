@@ -123,6 +123,23 @@ struct ContractFileTests {
       ])
   }
 
+  @Test func `a problem with a key has the line of the key`() {
+    let text = "{\n\"contract\": \"c\",\n\"version\": \"1\",\n\"events\": {},\n\"bogus\":\n1\n}"
+    #expect(problems(text) == ["line 5: the contract has no key \"bogus\""])
+  }
+
+  @Test func `minus zero is zero`() throws {
+    let contract = try read(
+      """
+      {"contract": "c", "version": "1", "events": {"e": {"fields": {
+        "a": {"type": "integer", "mandatory": true, "default": -0},
+        "b": {"type": "string", "min_length": -0}
+      }}}}
+      """)
+    #expect(contract.events[0].fields[0].defaultValue == .int(0))
+    #expect(contract.events[0].fields[1].length?.min == 0)
+  }
+
   @Test(arguments: [
     ("", "the text ends too early"), ("{", "the text ends too early"), ("{}", "the key events is missing"),
     ("[]", "the contract is a list"), ("{\"a\" 1}", "expected :"), ("{\"a\":1,}", "a name in quotation marks"),
