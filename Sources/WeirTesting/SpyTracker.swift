@@ -59,8 +59,8 @@ public final class SpyTracker: Sendable {
     }
   }
 
-  /// Opens a log on a disk that a test lets fail. Captures don't wait there: they are refused if a lane is full because
-  /// the disk is full.
+  /// Opens a log on a disk that a test lets fail. A capture is refused if the lane is full because the disk is full. If
+  /// the lane is full for another reason, the capture waits at most 0.1 s.
   public convenience init(
     on disk: FailingDisk, configure change: (inout Tracker.Configuration) -> Void = { _ in }
   ) throws(WeirError) {

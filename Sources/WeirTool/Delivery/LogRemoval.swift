@@ -80,8 +80,9 @@
       }
       // An error here means that somebody added a file meanwhile. The file stays.
       guard unlink("\(directory)/\(WriterLock.fileName)") == 0, rmdir(directory) == 0 else {
-        throw ToolError("\(directory) can't be removed: \(systemMessage(errno)); its events are delivered; look "
-            + "at what is left in the directory, then remove the directory")
+        throw ToolError(
+          "\(directory) can't be removed: \(systemMessage(errno)); its events are delivered; look at the files that are "
+            + "left in it, then remove the directory")
       }
     }
   }

@@ -125,7 +125,8 @@ struct ContractFileTests {
 
   @Test func `a problem with a key has the line of the key`() {
     let text = "{\n\"contract\": \"c\",\n\"version\": \"1\",\n\"events\": {},\n\"bogus\":\n1\n}"
-    #expect(problems(text) == ["line 5: the contract has no key \"bogus\""])
+    #expect(problems(text).first?.hasPrefix("line 5: the contract has no key \"bogus\"; ") == true)
+    #expect(problems(text).count == 1)
   }
 
   @Test func `minus zero is zero`() throws {

@@ -30,11 +30,13 @@
 
     /// As a path each would take events into a directory of that name, and all would count as delivered.
     @Test(arguments: [
-      "localhost:4100", "127.0.0.1:80/v1/batch", "api.example.com:443", "http:/x", "https:", "HTTP:/x/y",
+      ("localhost:4100", "http://localhost:4100"), ("127.0.0.1:80/v1/batch", "http://127.0.0.1:80/v1/batch"),
+      ("api.example.com:443", "http://api.example.com:443"), ("http:/x", "http://x"), ("https:", "https://"),
+      ("HTTP:/x/y", "HTTP://x/y"),
     ])
-    func `an address that is not written out is refused`(text: String) throws {
+    func `an address that is not written out is refused`(text: String, url: String) throws {
       let error = try #require(throws: ToolError.self) { try ProviderAddress(text) }
-      #expect(error.message.contains("http://"), "\(error.message)")
+      #expect(error.message.contains("write \(url) for a URL"), "\(error.message)")
       #expect(error.message.contains("./\(text)"), "\(error.message)")
     }
 
