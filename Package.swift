@@ -101,7 +101,7 @@ let package = Package(
     .target(
       name: "WeirYAML",
       dependencies: [
-        "Weir", "WeirJSON", "WeirContracts",
+        "Weir", "WeirJSON", "WeirContracts", "WeirDelivery",
         .product(name: "Yams", package: "Yams", condition: .when(traits: ["YAML"])),
       ],
       swiftSettings: swiftSettings
@@ -254,11 +254,11 @@ let package = Package(
     .testTarget(
       name: "ExampleTests",
       dependencies: [
-        "Weir", "WeirContracts", "WeirDelivery", "WeirScopes", "WeirAspects", "WeirTesting",
+        "Weir", "WeirContracts", "WeirDelivery", "WeirScopes", "WeirAspects", "WeirHTTP", "WeirTesting",
       ], swiftSettings: swiftSettings),
     .testTarget(
       name: "EndToEndTests",
-      dependencies: ["WeirToolMain", "Weir", "WeirContracts", "WeirDelivery"],
+      dependencies: ["WeirToolMain", "Weir", "WeirContracts", "WeirDelivery", "WeirHTTP"],
       swiftSettings: swiftSettings
     ),
   ]

@@ -1,5 +1,5 @@
 // JSONScanner: the values of JSON text (RFC 8259), from front to back. JSONReader makes field values of them, and
-// ContractJSON nodes with lines.
+// DocumentJSON nodes with lines.
 //
 // Foundation's coders would change the text's meaning: they lose the order of the members, all but one of equal names
 // and the lines, and read -0 as 0. The scanner refuses what it can't represent exactly: half of a surrogate pair, a

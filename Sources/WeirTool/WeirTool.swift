@@ -27,6 +27,7 @@
           weir schema events                            print the event types
           weir contract check events shop.json          check events against a contract
           weir deliver events --to http://localhost:8080   deliver the events
+          weir deliver events --plan plan.json          deliver as the program does
           weir journey events 4711                      print one event's journey
           weir collect collected --port 4100            receive events as vendors do
 
@@ -51,7 +52,8 @@
       version: "0.1.0",
       subcommands: [
         RecordCommand.self, CatCommand.self, ExportCommand.self, VerifyCommand.self, RecoverCommand.self,
-        StatCommand.self, SchemaCommand.self, ContractCommand.self, DeliverCommand.self, RedriveCommand.self,
+        StatCommand.self, SchemaCommand.self, ContractCommand.self, PlanCommand.self, DeliverCommand.self,
+        RedriveCommand.self,
         DeadLettersCommand.self, JourneyCommand.self, CollectCommand.self, BatchCommand.self, DemoCommand.self,
       ])
 

@@ -8,7 +8,7 @@
   import WeirContracts
   import WeirYAML
 
-  struct ContractYAMLTests {
+  struct DocumentYAMLTests {
     private func problems(_ text: String) -> [String] {
       do {
         _ = try Contract(yaml: text)
@@ -72,7 +72,7 @@
       let text = field("{one_of: ['*', a]}")
       #expect(try Contract(yaml: "\u{FEFF}" + text) == Contract(yaml: text))
       #expect(problems("\u{FEFF}contract: c\nversion: 1\nevents: {}\n").first?.hasPrefix("line 2: version") == true)
-      #expect(problems("\u{FEFF}") == ["line 1: the file is empty; a contract begins with the key contract"])
+      #expect(problems("\u{FEFF}") == ["line 1: the file is empty"])
     }
 
     @Test func `problems are told with their lines`() {

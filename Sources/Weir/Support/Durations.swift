@@ -1,6 +1,31 @@
 // Durations as numbers and as text.
 
 extension Duration {
+  /// The units of durations in files, from the largest.
+  private static let units: [(name: String, nanoseconds: UInt64)] = [
+    ("d", 86_400_000_000_000), ("h", 3_600_000_000_000), ("m", 60_000_000_000), ("s", 1_000_000_000), ("ms", 1_000_000),
+    ("us", 1_000), ("ns", 1),
+  ]
+
+  /// Reads a whole number with a unit: `90s`, `500ms`, `30m`, `12h`, `7d`. Returns `nil` for any other text.
+  package init?(text: String) {
+    let digits = text.prefix { $0.isASCII && $0.isNumber }
+    let unit = text.dropFirst(digits.count)
+    guard let number = UInt64(digits), let scale = Self.units.first(where: { $0.name == unit })?.nanoseconds else {
+      return nil
+    }
+    let (product, overflow) = number.multipliedReportingOverflow(by: scale)
+    guard !overflow, product <= UInt64(Int64.max) else { return nil }
+    self = .nanoseconds(Int64(product))
+  }
+
+  /// The duration as ``init(text:)`` reads it, in the largest unit that leaves no rest. Rounded down to nanoseconds.
+  package var text: String {
+    let total = wholeNanoseconds
+    guard total > 0, let unit = Self.units.first(where: { total % $0.nanoseconds == 0 }) else { return "0s" }
+    return "\(total / unit.nanoseconds)\(unit.name)"
+  }
+
   /// The duration as text for messages. `description` would have rounding errors in whole seconds.
   package var inWords: String {
     components.attoseconds == 0 ? "\(components.seconds) seconds" : description

@@ -13,6 +13,9 @@ private let lockDescription: Int32 = 37
 /// `open` of the C library, which the method `open` would hide.
 private func openPath(_ path: String, _ flags: Int32) -> Int32 { open(path, flags) }
 
+/// `read` of the C library, which the method `read` would hide.
+private func readNext(_ file: Int32, _ bytes: UnsafeMutableRawPointer, _ count: Int) -> Int { read(file, bytes, count) }
+
 /// An open file or directory. Closed when the object is released.
 package final class Descriptor: Sendable {
   package let number: Int32
@@ -167,6 +170,32 @@ package struct SystemCalls: Sendable {
       done += got
     }
     return Array(bytes[..<done])
+  }
+
+  /// Reads a file that a user named, which may be a pipe, from front to back. Reads at most `limit` bytes.
+  package func contents(of path: String, atMost limit: Int) throws(WeirError) -> [UInt8] {
+    let file: Descriptor
+    do throws(WeirError) {
+      try checkPath(path)
+      file = Descriptor(try check(.open, path) { openPath(path, O_RDONLY | O_CLOEXEC) }, path)
+      var bytes: [UInt8] = []
+      var chunk = [UInt8](repeating: 0, count: 64 << 10)
+      while bytes.count < limit {
+        let wanted = min(chunk.count, limit - bytes.count)
+        let got = try check(.read, path) {
+          chunk.withUnsafeMutableBytes { readNext(file.number, $0.baseAddress!, wanted) }
+        }
+        if got == 0 { break }
+        bytes += chunk[..<got]
+      }
+      return bytes
+    } catch {
+      guard error.systemError != 0 else { throw error }
+      let reason = String(cString: strerror(error.systemError))
+      throw WeirError(
+        error.code, "\(path) can't be read: \(reason); give the path of a file that the process may read", path: path,
+        systemError: error.systemError)
+    }
   }
 
   package func write(_ file: Descriptor, _ bytes: [UInt8], at position: Int) throws(WeirError) {

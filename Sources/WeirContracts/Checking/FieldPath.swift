@@ -84,5 +84,5 @@ package struct FieldPath: Hashable, Sendable {
 
 /// The reason why a path is invalid.
 package struct PathProblem: Error, Hashable {
-  var message: String
+  package var message: String
 }

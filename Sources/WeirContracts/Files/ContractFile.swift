@@ -1,6 +1,7 @@
 // Contracts from files and to files: JSON here, YAML in WeirYAML, both through the same tree.
 
 import Weir
+package import WeirJSON
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
@@ -15,9 +16,9 @@ extension Contract {
   /// equal keys, values of the wrong kind, and numbers that no field can hold. A file is refused if it is larger than
   /// 16 MiB, has more than a million values, or nests values more than 64 deep.
   public init(json: Data) throws(ContractError) {
-    let node: ContractNode
+    let node: DocumentNode
     do {
-      node = try ContractJSON.read(Array(json))
+      node = try DocumentJSON.read(Array(json))
     } catch {
       throw ContractError([.init(line: error.line, message: error.message)])
     }
@@ -25,7 +26,7 @@ extension Contract {
   }
 
   /// Reads a contract from the tree of a file.
-  package init(_ node: ContractNode) throws(ContractError) {
+  package init(_ node: DocumentNode) throws(ContractError) {
     var mapping = ContractMapping()
     let contract = mapping.contract(node)
     var compiler = ContractCompiler()
@@ -46,13 +47,16 @@ extension Contract {
   /// Returns the contract as a JSON file. ``init(json:)`` reads the file as an equal contract if this contract is valid
   /// (``compiled()``). Floats become doubles, and whole numbers become `FieldValue.int(_:)` if they fit.
   public func json() -> Data {
-    Data((ContractWriting.node(self).json() + "\n").utf8)
+    Data((node.json() + "\n").utf8)
   }
+
+  /// The contract as the tree of a file.
+  package var node: DocumentNode { ContractWriting.node(self) }
 }
 
 /// Converts a contract into the tree of a file.
 private enum ContractWriting {
-  static func node(_ contract: Contract) -> ContractNode {
+  static func node(_ contract: Contract) -> DocumentNode {
     var map = MapWriting()
     map.put("contract", contract.name)
     map.put("version", contract.version)
@@ -61,7 +65,7 @@ private enum ContractWriting {
     return map.node
   }
 
-  private static func node(_ event: EventRule) -> ContractNode {
+  private static func node(_ event: EventRule) -> DocumentNode {
     var map = MapWriting()
     if let kind = event.kind { map.put("kind", kind.rawValue) }
     map.put("open", event.isOpen)
@@ -71,11 +75,11 @@ private enum ContractWriting {
     return map.node
   }
 
-  private static func node(_ field: FieldRule) -> ContractNode {
+  private static func node(_ field: FieldRule) -> DocumentNode {
     var map = MapWriting()
     if field.type != .any { map.put("type", field.type.rawValue) }
     map.put("mandatory", field.isMandatory)
-    if let values = field.allowedValues { map.put("one_of", ContractNode(.list(values.map(node)))) }
+    if let values = field.allowedValues { map.put("one_of", DocumentNode(.list(values.map(node)))) }
     switch field.range?.lower {
     case .including(let number): map.put("min", node(number))
     case .excluding(let number): map.put("above", node(number))
@@ -99,36 +103,36 @@ private enum ContractWriting {
   }
 
   /// Converts a value that a contract may list. Other values become text, which is refused when it is read.
-  private static func node(_ value: FieldValue) -> ContractNode {
+  private static func node(_ value: FieldValue) -> DocumentNode {
     switch value {
-    case .null: ContractNode(.null)
-    case .bool(let value): ContractNode(.bool(value))
-    case .int, .uint: ContractNode(.number(value))
+    case .null: DocumentNode(.null)
+    case .bool(let value): DocumentNode(.bool(value))
+    case .int, .uint: DocumentNode(.number(value))
     case .float(let number): node(.double(Double(number)))
-    case .double(let number): number.isFinite ? ContractNode(.number(value)) : ContractNode(.text("\(number)"))
-    case .string(let text): ContractNode(.text(text))
-    case .uuid, .bytes, .date: ContractNode(.text(value.description))
-    case .array(let values): ContractNode(.list(values.map(node)))
+    case .double(let number): number.isFinite ? DocumentNode(.number(value)) : DocumentNode(.text("\(number)"))
+    case .string(let text): DocumentNode(.text(text))
+    case .uuid, .bytes, .date: DocumentNode(.text(value.description))
+    case .array(let values): DocumentNode(.list(values.map(node)))
     case .object(let object):
-      ContractNode(.map(object.map { ContractNode.Entry(key: $0.name, value: node($0.value)) }))
+      DocumentNode(.map(object.map { DocumentNode.Entry(key: $0.name, value: node($0.value)) }))
     }
   }
 }
 
 /// A map of a file under construction. Keys whose value is false are left out.
 private struct MapWriting {
-  private var entries: [ContractNode.Entry] = []
+  private var entries: [DocumentNode.Entry] = []
 
-  var node: ContractNode { ContractNode(.map(entries)) }
+  var node: DocumentNode { DocumentNode(.map(entries)) }
 
-  mutating func put(_ key: String, _ value: ContractNode) { entries.append(.init(key: key, value: value)) }
-  mutating func put(_ key: String, _ text: String) { put(key, ContractNode(.text(text))) }
+  mutating func put(_ key: String, _ value: DocumentNode) { entries.append(.init(key: key, value: value)) }
+  mutating func put(_ key: String, _ text: String) { put(key, DocumentNode(.text(text))) }
 
   mutating func put(_ key: String, _ flag: Bool) {
-    if flag { put(key, ContractNode(.bool(true))) }
+    if flag { put(key, DocumentNode(.bool(true))) }
   }
 
-  mutating func put(_ key: String, _ values: [(String, ContractNode)]) {
-    put(key, ContractNode(.map(values.map { ContractNode.Entry(key: $0.0, value: $0.1) })))
+  mutating func put(_ key: String, _ values: [(String, DocumentNode)]) {
+    put(key, DocumentNode(.map(values.map { DocumentNode.Entry(key: $0.0, value: $0.1) })))
   }
 }

@@ -2,6 +2,7 @@
 // is never ignored.
 
 import Weir
+import WeirJSON
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -10,7 +11,7 @@ import Weir
 #endif
 
 /// Reads a contract from a tree, and collects the problems.
-struct ContractMapping {
+struct ContractMapping: DocumentReading {
   private(set) var problems: [ContractError.Problem] = []
   private var lines: [[String]: Int] = [:]
   private var unsure: Set<[String]> = []
@@ -25,17 +26,17 @@ struct ContractMapping {
   /// Returns whether the contract's own keys, or the type of the field, had problems.
   func isUnsure(ofEvent event: String, field: String) -> Bool { unsure.contains([event, field]) }
 
-  private mutating func problem(_ line: Int, _ message: String) {
+  mutating func problem(_ line: Int, _ message: String) {
     if event.isEmpty { unsure.insert([event, field]) }
     guard problems.count < ContractError.maximumProblems else { return }
     problems.append(.init(event: event, field: field, line: line == 0 ? nil : line, message: message))
   }
 
   /// Returns the contract, without the parts that had problems.
-  mutating func contract(_ node: ContractNode) -> Contract {
+  mutating func contract(_ node: DocumentNode) -> Contract {
     var contract = Contract("", version: "", events: [])
     lines[["", ""]] = node.line
-    guard let map = map(node, "the contract", ContractKeys.contract) else { return contract }
+    guard let map = map(node, "the contract", ContractKeys.contract, ContractKeys.otherKeys) else { return contract }
     contract.name = text(map, "contract") ?? ""
     contract.version = text(map, "version") ?? ""
     contract.allowsUnknownEvents = flag(map, "allows_unknown_events")
@@ -52,11 +53,11 @@ struct ContractMapping {
     return contract
   }
 
-  private mutating func eventRule(_ entry: ContractNode.Entry) -> EventRule {
+  private mutating func eventRule(_ entry: DocumentNode.Entry) -> EventRule {
     var rule = EventRule(entry.key, fields: [])
     // The value of an event without fields may be empty.
     if case .null = entry.value.content { return rule }
-    guard let map = map(entry.value, "an event", ContractKeys.event) else { return rule }
+    guard let map = map(entry.value, "an event", ContractKeys.event, ContractKeys.otherKeys) else { return rule }
     if let kind = text(map, "kind") {
       rule.kind = EventKind(rawValue: kind)
       if rule.kind == nil {
@@ -71,7 +72,7 @@ struct ContractMapping {
     return rule
   }
 
-  private mutating func fieldRules(_ node: ContractNode, inside path: String, depth: Int) -> [FieldRule] {
+  private mutating func fieldRules(_ node: DocumentNode, inside path: String, depth: Int) -> [FieldRule] {
     // The compiler reports nesting that is too deep. Here it is only ignored.
     guard depth <= maximumDepth + 1 else { return [] }
     let outer = field
@@ -87,9 +88,9 @@ struct ContractMapping {
     return rules
   }
 
-  private mutating func fieldRule(_ entry: ContractNode.Entry, depth: Int) -> FieldRule {
+  private mutating func fieldRule(_ entry: DocumentNode.Entry, depth: Int) -> FieldRule {
     var rule = FieldRule(entry.key, mandatory: false)
-    guard let map = map(entry.value, "a field", ContractKeys.field) else { return rule }
+    guard let map = map(entry.value, "a field", ContractKeys.field, ContractKeys.otherKeys) else { return rule }
     if let name = text(map, "type") {
       if let type = FieldRule.ValueType(rawValue: name) {
         rule.type = type
@@ -107,7 +108,7 @@ struct ContractMapping {
     rule.description = text(map, "description") ?? ""
     rule.pattern = text(map, "matches")
     rule.range = range(map)
-    let lengths = (length(map, "min_length"), length(map, "max_length"))
+    let lengths = (whole(map, "min_length"), whole(map, "max_length"))
     if lengths.0 != nil || lengths.1 != nil { rule.length = LengthRange(min: lengths.0, max: lengths.1) }
     if let node = map["one_of"] {
       if case .list(let values) = node.content {
@@ -123,7 +124,7 @@ struct ContractMapping {
     return rule
   }
 
-  private mutating func range(_ map: [String: ContractNode]) -> NumberRange? {
+  private mutating func range(_ map: [String: DocumentNode]) -> NumberRange? {
     func bound(_ key: String) -> FieldValue? {
       guard let node = map[key] else { return nil }
       if case .number(let number) = node.content { return number }
@@ -138,15 +139,8 @@ struct ContractMapping {
     return lower == nil && upper == nil ? nil : NumberRange(lower: lower, upper: upper)
   }
 
-  private mutating func length(_ map: [String: ContractNode], _ key: String) -> Int? {
-    guard let node = map[key] else { return nil }
-    if case .number(.int(let number)) = node.content { return Int(number) }
-    problem(node.line, "\(key) is \(node.kindName); write a whole number")
-    return nil
-  }
-
   /// Returns a value that a field may have.
-  private mutating func value(_ node: ContractNode, _ type: FieldRule.ValueType, depth: Int = 0) -> FieldValue {
+  private mutating func value(_ node: DocumentNode, _ type: FieldRule.ValueType, depth: Int = 0) -> FieldValue {
     guard depth <= maximumDepth + 1 else { return .null }
     switch node.content {
     case .null: return .null
@@ -162,58 +156,6 @@ struct ContractMapping {
         FieldObject(entries.map { FieldObject.Member(name: $0.key, value: value($0.value, .any, depth: depth + 1)) }))
     }
   }
-}
-
-/// The keys of maps.
-extension ContractMapping {
-  /// Returns the entries of a map whose keys are names, or reports a problem.
-  private mutating func entries(_ node: ContractNode, _ key: String, of what: String) -> [ContractNode.Entry] {
-    guard case .map(let entries) = node.content else {
-      problem(node.line, "\(key) is \(node.kindName); write \(what)s' names as keys")
-      return []
-    }
-    return entries
-  }
-
-  /// Returns the values of a map with fixed keys. Reports unknown and repeated keys. Of repeated keys, the first
-  /// counts.
-  private mutating func map(
-    _ node: ContractNode, _ what: String, _ keys: [String]
-  ) -> [String: ContractNode]? {
-    guard case .map(let entries) = node.content else {
-      problem(node.line, "\(what) is \(node.kindName); write a map with the keys \(keys.joined(separator: ", "))")
-      return nil
-    }
-    noteEqualKeys(entries, "the key")
-    for entry in entries where !keys.contains(entry.key) {
-      let hint = Spelling.hint(entry.key, among: keys, alsoKnownAs: ContractKeys.otherKeys)
-      problem(entry.line, "\(what) has no key \(quoted(entry.key))\(hint)")
-    }
-    return Dictionary(entries.map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
-  }
-
-  private mutating func noteEqualKeys(_ entries: [ContractNode.Entry], _ what: String) {
-    var seen: Set<String> = []
-    for entry in entries where !seen.insert(entry.key).inserted {
-      problem(entry.line, "\(what) \(quoted(entry.key)) appears twice; merge the two")
-    }
-  }
-
-  private mutating func text(_ map: [String: ContractNode], _ key: String) -> String? {
-    guard let node = map[key] else { return nil }
-    if case .text(let text) = node.content { return text }
-    problem(node.line, "\(key) is \(node.kindName); write a text, in quotation marks")
-    return nil
-  }
-
-  private mutating func flag(_ map: [String: ContractNode], _ key: String) -> Bool {
-    guard let node = map[key] else { return false }
-    if case .bool(let value) = node.content { return value }
-    problem(node.line, "\(key) is \(node.kindName); write true or false")
-    return false
-  }
-
-  private func quoted(_ text: String) -> String { FieldValue.string(String(text.prefix(80))).description }
 }
 
 /// The keys of contract files.

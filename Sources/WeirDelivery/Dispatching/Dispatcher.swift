@@ -196,22 +196,32 @@ public final class Dispatcher: Sendable {
   public func add(
     contentsOf providers: [any Provider], options: DeliveryOptions = DeliveryOptions()
   ) throws(WeirError) {
+    try add(providers.map { ($0, options) })
+  }
+
+  package func add(_ providers: [(provider: any Provider, options: DeliveryOptions)]) throws(WeirError) {
     var claimed: [String] = []
     defer { state.withLock { $0.busy.subtract(claimed) } }
-    for name in providers.map(\.name) {
+    for (provider, options) in providers {
+      let name = provider.name
       try Cursor.checkProviderName(name)
       try options.validate(for: name)
       try claim(name, "is already added; remove it first, or use another name") { !$0.contains(name) }
       claimed.append(name)
     }
     // Events captured before the call must be before the end at which a provider may start.
-    if options.start == .end { _ = try? trackerReference.value?.drain(timeout: .seconds(30)) }
+    if providers.contains(where: { $0.options.start == .end }) {
+      _ = try? trackerReference.value?.drain(timeout: .seconds(30))
+    }
     var workers: [ProviderWorker] = []
-    for (provider, name) in zip(providers, claimed) {
+    for ((provider, options), name) in zip(providers, claimed) {
       workers.append(
         try ProviderWorker(
           WorkerOrders(
             provider: provider, name: name, options: options, configuration: configuration, clock: clock, log: log)))
+      guard configuration.recordsPlans else { continue }
+      let entry = DeliveryPlan.Entry(name, options: options, mapper: provider.attachedMapper)
+      try RecordedPlan(entry).write(for: name, in: directory, calls: configuration.calls)
     }
     let (isLate, isRunning) = state.withLock { state in
       if !state.isShutDown { for worker in workers { state.workers[worker.orders.name] = worker } }

@@ -38,6 +38,10 @@ extension Dispatcher {
     /// The logger for problems. Each kind of problem is logged once until it is over. `nil` logs nothing.
     public var logger: Logger? = Logger(label: "weir.delivery")
 
+    /// Whether what is done to each provider's events is recorded beside its cursor (``RecordedPlan``). The tool, which
+    /// stands in for a program, records nothing.
+    package var recordsPlans = true
+
     /// Tests only: the clocks that show whether the process was suspended. `nil` means the machine's clocks, if
     /// ``clock`` is one of the machine's clocks.
     var resumeClocks: (@Sendable () -> ResumeWatch.Clocks)?

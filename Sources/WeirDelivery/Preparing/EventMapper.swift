@@ -1,6 +1,7 @@
 // EventMapper: changes events for one provider, and selects the events for that provider.
 
 public import Weir
+import WeirJSON
 
 /// Changes events for one provider: adds fields, converts names and values to the provider's form, and withholds events
 /// that are not for the provider.
@@ -48,11 +49,17 @@ public import Weir
 /// **Cost and threads.** Mappers run off the capture path, one event at a time, on the provider's thread. A slow
 /// closure delays only its own provider.
 public struct EventMapper: Sendable {
-  /// One step. Returns `false` if the event is not for this provider.
-  typealias Step = @Sendable (inout PreparedEvent, inout PreparedEvent.Counts) -> Bool
+  /// What a step does to an event. Returns `false` if the event is not for this provider.
+  typealias Change = @Sendable (inout PreparedEvent, inout PreparedEvent.Counts) -> Bool
 
-  private let derivations: [Derivation]
-  private let steps: [Step]
+  /// One step, with its form in a plan's file.
+  struct Step: Sendable {
+    let form: MapperForm
+    let change: Change
+  }
+
+  let derivations: [Derivation]
+  let steps: [Step]
 
   /// Creates a mapper that applies these mappers one after the other. Without mappers, events are unchanged.
   public init(_ mappers: EventMapper...) {
@@ -62,16 +69,16 @@ public struct EventMapper: Sendable {
 
   /// Creates a mapper from a closure, which returns the changed event, or `nil` if the event is not for the provider.
   public init(_ body: @escaping @Sendable (PreparedEvent) -> PreparedEvent?) {
-    self.init(step: { event, _ in
+    self.init(.closure("EventMapper(_:)")) { event, _ in
       guard let mapped = body(event) else { return false }
       event = mapped
       return true
-    })
+    }
   }
 
-  init(step: @escaping Step) {
+  init(_ form: MapperForm, change: @escaping Change) {
     derivations = []
-    steps = [step]
+    steps = [Step(form: form, change: change)]
   }
 
   init(deriving derivation: Derivation) {
@@ -101,7 +108,7 @@ public struct EventMapper: Sendable {
   /// Applies the other mappers. Returns `false` if the event is not for the provider.
   func map(_ event: inout PreparedEvent, _ counts: inout PreparedEvent.Counts) -> Bool {
     for step in steps {
-      guard step(&event, &counts) else { return false }
+      guard step.change(&event, &counts) else { return false }
     }
     return true
   }
@@ -113,20 +120,39 @@ extension EventMapper {
   ///
   /// Decodes the event for each type in turn, which costs some microseconds.
   public static func only(_ types: any Event.Type...) -> EventMapper {
-    only { event in types.contains { event.stored.isOf($0) } }
+    let names = types.map { "\($0)" }.joined(separator: ", ")
+    return EventMapper(.closure("only(\(names))")) { event, _ in types.contains { event.stored.isOf($0) } }
+  }
+
+  /// Keeps only events whose names, as the earlier mappers made them, match one of these patterns. `*` in a pattern
+  /// matches any text, so `checkout.*` matches `checkout.started`.
+  public static func only(events patterns: String...) -> EventMapper { only(events: patterns) }
+
+  /// Withholds events whose names, as the earlier mappers made them, match one of these patterns: see
+  /// ``only(events:)``.
+  public static func without(events patterns: String...) -> EventMapper { without(events: patterns) }
+
+  static func only(events patterns: [String]) -> EventMapper {
+    let names = NamePatterns(patterns)
+    return EventMapper(.step("only", [("events", .texts(patterns))])) { event, _ in names.match(event.name) }
+  }
+
+  static func without(events patterns: [String]) -> EventMapper {
+    let names = NamePatterns(patterns)
+    return EventMapper(.step("without", [("events", .texts(patterns))])) { event, _ in !names.match(event.name) }
   }
 
   /// Keeps only events for which the closure returns `true`.
   public static func only(_ isForProvider: @escaping @Sendable (PreparedEvent) -> Bool) -> EventMapper {
-    EventMapper(step: { event, _ in isForProvider(event) })
+    EventMapper(.closure("only(_:)")) { event, _ in isForProvider(event) }
   }
 
   /// Renames events, by their names as the earlier mappers made them. Other events keep their names.
   public static func renaming(events names: [String: String]) -> EventMapper {
-    EventMapper(step: { event, _ in
+    EventMapper(.step("renaming", [("events", .names(names))])) { event, _ in
       if let name = names[event.name] { event.name = name }
       return true
-    })
+    }
   }
 }
 

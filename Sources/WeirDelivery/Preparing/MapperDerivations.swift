@@ -31,7 +31,7 @@ extension EventMapper {
     from type: E.Type, _ fields: @escaping @Sendable (E, StoredEvent) throws -> FieldObject
   ) -> EventMapper {
     EventMapper(
-      deriving: Derivation(name: "\(E.self)") { stored in
+      deriving: Derivation(name: "\(E.self)", form: .closure("deriving(from: \(E.self))")) { stored in
         guard let event = try E(stored) else { return [:] }
         return try fields(event, stored)
       })
@@ -42,12 +42,13 @@ extension EventMapper {
   public static func deriving(
     _ fields: @escaping @Sendable (StoredEvent) throws -> FieldObject
   ) -> EventMapper {
-    EventMapper(deriving: Derivation(name: "\(StoredEvent.self)", fields: fields))
+    EventMapper(deriving: Derivation(name: "\(StoredEvent.self)", form: .closure("deriving(_:)"), fields: fields))
   }
 
   /// A derivation, and the name under which its problems are counted.
   struct Derivation: Sendable {
     let name: String
+    let form: MapperForm
     let fields: @Sendable (StoredEvent) throws -> FieldObject
 
     func add(to event: inout PreparedEvent, _ counts: inout PreparedEvent.Counts) {

@@ -1,14 +1,15 @@
 // Mappers of fields: which fields a provider gets, and in what structure.
 
 public import Weir
+import WeirJSON
 
 extension EventMapper {
   /// Adds these fields to every event. A field that the event already has is not replaced.
   public static func adding(_ fields: FieldObject) -> EventMapper {
-    EventMapper(step: { event, _ in
+    EventMapper(.adding(fields)) { event, _ in
       for field in fields where event.fields[field.name] == nil { event.fields[field.name] = field.value }
       return true
-    })
+    }
   }
 
   /// Adds a field whose value is computed from the event as the earlier mappers made it, with its context. If the
@@ -18,34 +19,38 @@ extension EventMapper {
   public static func adding(
     _ name: String, _ value: @escaping @Sendable (PreparedEvent) -> FieldValue?
   ) -> EventMapper {
-    EventMapper(step: { event, _ in
+    EventMapper(.closure("adding(\(name), _:)")) { event, _ in
       if event.fields[name] == nil, let value = value(event) { event.fields[name] = value }
       return true
-    })
+    }
   }
 
   /// Keeps only these of the event's own fields.
-  public static func only(fields names: String...) -> EventMapper {
-    let names = Set(names)
-    return EventMapper(step: { event, _ in
-      event.fields = FieldObject(event.fields.filter { names.contains($0.name) })
+  public static func only(fields names: String...) -> EventMapper { only(fields: names) }
+
+  static func only(fields names: [String]) -> EventMapper {
+    let kept = Set(names)
+    return EventMapper(.step("only", [("fields", .texts(names))])) { event, _ in
+      event.fields = FieldObject(event.fields.filter { kept.contains($0.name) })
       return true
-    })
+    }
   }
 
   /// Removes these fields from the event.
-  public static func without(fields names: String...) -> EventMapper {
-    let names = Set(names)
-    return EventMapper(step: { event, _ in
-      event.fields = FieldObject(event.fields.filter { !names.contains($0.name) })
+  public static func without(fields names: String...) -> EventMapper { without(fields: names) }
+
+  static func without(fields names: [String]) -> EventMapper {
+    let removed = Set(names)
+    return EventMapper(.step("without", [("fields", .texts(names))])) { event, _ in
+      event.fields = FieldObject(event.fields.filter { !removed.contains($0.name) })
       return true
-    })
+    }
   }
 
   /// Moves the context's fields into the event's fields, for providers without contexts. The event's own fields take
   /// precedence over bound fields, and bound fields over global fields. The context keeps its user and view.
   public static func joiningContext() -> EventMapper {
-    EventMapper(step: { event, _ in
+    EventMapper(.step("joining_context")) { event, _ in
       var joined = event.fields
       for field in event.context.fields where joined[field.name] == nil { joined[field.name] = field.value }
       for field in event.context.globals where joined[field.name] == nil { joined[field.name] = field.value }
@@ -53,7 +58,7 @@ extension EventMapper {
       event.context.fields = [:]
       event.context.globals = [:]
       return true
-    })
+    }
   }
 
   /// Replaces nested objects by their members, under names such as `price_amount`. Applies to the event and its
@@ -61,10 +66,10 @@ extension EventMapper {
   ///
   /// Arrays are unchanged, including the objects in them. An empty object is unchanged.
   public static func flattening(separator: String = "_") -> EventMapper {
-    EventMapper(step: { event, counts in
+    EventMapper(.step("flattening", [("separator", separator == "_" ? nil : .text(separator))])) { event, counts in
       event.mapObjects { $0.flattened(separator, &counts) }
       return true
-    })
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 // Mappers of limits: cut names and values that are too long for a provider.
 
 import Weir
+import WeirJSON
 
 extension EventMapper {
   /// Cuts names and values to at most this many bytes; `nil` means any length. Applies to the names of events, fields,
@@ -12,11 +13,14 @@ extension EventMapper {
   public static func limiting(nameBytes: Int? = nil, valueBytes: Int? = nil) -> EventMapper {
     let names = nameBytes.map { max($0, 8) }
     let values = valueBytes.map { max($0, 0) }
-    return EventMapper(step: { event, counts in
+    let form = MapperForm.step(
+      "limiting",
+      [("name_bytes", nameBytes.map(DocumentNode.number)), ("value_bytes", valueBytes.map(DocumentNode.number))])
+    return EventMapper(form) { event, counts in
       if let names { event.cutNames(to: names, &counts) }
       if let values { event.cutValues(to: values, &counts) }
       return true
-    })
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 // Mappers of names: snake_case, camelCase, other names, and the handling of names that collide.
 
 import Weir
+import WeirJSON
 
 extension EventMapper {
   /// Converts names to snake_case: the names of events, of fields at any depth, and of the context's fields and traits.
@@ -19,38 +20,61 @@ extension EventMapper {
   /// `separator` replaces dots. `words` are exceptions from the rules: each counts as one word, exactly as it is
   /// written. Names that are already in snake_case are unchanged.
   public static func snakeCase(separator: String = "_", words: [String] = []) -> EventMapper {
-    styled(separator, words, \.snakeCase)
+    styled("snake_case", separator, usual: "_", words, \.snakeCase)
   }
 
   /// Converts names to camelCase, otherwise like ``snakeCase(separator:words:)``: `user_id` and `UserID` become
   /// `userId`.
   public static func camelCase(separator: String = ".", words: [String] = []) -> EventMapper {
-    styled(separator, words, \.camelCase)
+    styled("camel_case", separator, usual: ".", words, \.camelCase)
+  }
+
+  /// Converts the names of events to words for people: `post.liked` and `PostLiked` become `Post Liked`. Names of fields
+  /// are unchanged. `words` are exceptions as in ``snakeCase(separator:words:)``, written as they are.
+  public static func titleCase(words: [String] = []) -> EventMapper {
+    let kept = Self.kept(words)
+    let names = MappedNames { name in
+      name.split(separator: ".").map { NameWords($0, keeping: kept).titleCase(keeping: words) }.joined(separator: " ")
+    }
+    return EventMapper(.step("title_case", [("words", words.isEmpty ? nil : .texts(words))])) { event, _ in
+      event.name = names[event.name]
+      return true
+    }
   }
 
   /// Renames fields of the event itself, in all events or in the events named `event`. The names of the fields and of
   /// the event are compared as the earlier mappers made them.
   public static func renaming(fields names: [String: String], in event: String? = nil) -> EventMapper {
-    EventMapper(step: { prepared, counts in
+    let form = MapperForm.step("renaming", [("fields", .names(names)), ("in", event.map(DocumentNode.text))])
+    return EventMapper(form) { prepared, counts in
       guard event == nil || event == prepared.name else { return true }
       prepared.fields = prepared.fields.renamed(counting: &counts) { names[$0] ?? $0 }
       return true
-    })
+    }
+  }
+
+  /// The exceptions, the longest first.
+  private static func kept(_ words: [String]) -> [[Character]] {
+    words.filter { !$0.isEmpty }.map(Array.init).sorted { $0.count > $1.count }
   }
 
   private static func styled(
-    _ separator: String, _ words: [String], _ style: @escaping @Sendable (NameWords) -> String
+    _ step: String, _ separator: String, usual: String, _ words: [String],
+    _ style: @escaping @Sendable (NameWords) -> String
   ) -> EventMapper {
-    let kept = words.filter { !$0.isEmpty }.map(Array.init).sorted { $0.count > $1.count }
+    let kept = Self.kept(words)
     let names = MappedNames { name in
       name.split(separator: ".", omittingEmptySubsequences: false)
         .map { style(NameWords($0, keeping: kept)) }.joined(separator: separator)
     }
-    return EventMapper(step: { event, counts in
+    let form = MapperForm.step(
+      step,
+      [("separator", separator == usual ? nil : .text(separator)), ("words", words.isEmpty ? nil : .texts(words))])
+    return EventMapper(form) { event, counts in
       event.name = names[event.name]
       event.mapObjects { $0.styled(names, &counts) }
       return true
-    })
+    }
   }
 }
 

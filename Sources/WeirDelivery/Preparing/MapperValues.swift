@@ -1,6 +1,7 @@
 // Mappers of values: convert values in fields and context to the forms that a provider accepts.
 
 import Weir
+import WeirJSON
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -10,7 +11,7 @@ import Weir
 
 extension EventMapper {
   /// The form of dates.
-  public enum DateForm: Hashable, Sendable, CaseIterable {
+  public enum DateForm: String, Hashable, Sendable, CaseIterable {
     /// RFC 3339 in UTC with nine decimals, such as `2026-11-21T00:00:00.500000000Z`. RFC 3339 covers only the years 0
     /// to 9999; for other years, the number of seconds since 2001-01-01T00:00:00Z.
     case text
@@ -23,22 +24,19 @@ extension EventMapper {
   /// Converts values to forms that JSON has: dates to the given form, UUIDs to text, bytes to base64, integers beyond
   /// ±(2^53 - 1) to text, and non-finite numbers to `NaN`, `Infinity` and `-Infinity`.
   public static func jsonValues(dates form: DateForm = .text) -> EventMapper {
-    values { value in
-      switch value {
-      case .date(let date): date.fieldValue(as: form).withNonFiniteAsText
-      case .uuid(let id): .string(id.uuidString)
-      case .bytes(let bytes): .string(Data(bytes).base64EncodedString())
-      default: value.withWideIntegersAsText.withNonFiniteAsText
+    EventMapper(.step("json_values", [("dates", form == .text ? nil : .text(form.rawValue))])) { event, _ in
+      event.mapObjects { fields in
+        fields.mappingValues { value in
+          switch value {
+          case .date(let date): date.fieldValue(as: form).withNonFiniteAsText
+          case .uuid(let id): .string(id.uuidString)
+          case .bytes(let bytes): .string(Data(bytes).base64EncodedString())
+          default: value.withWideIntegersAsText.withNonFiniteAsText
+          }
+        }
       }
-    }
-  }
-
-  /// Changes each value that is neither an object nor an array.
-  private static func values(_ change: @escaping @Sendable (FieldValue) -> FieldValue) -> EventMapper {
-    EventMapper(step: { event, _ in
-      event.mapObjects { $0.mappingValues(change) }
       return true
-    })
+    }
   }
 }
 

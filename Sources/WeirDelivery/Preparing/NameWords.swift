@@ -102,6 +102,14 @@ extension NameWords {
     return name
   }
 
+  /// `User Id`, and the kept words as they are written.
+  func titleCase(keeping kept: [String]) -> String {
+    pieces.compactMap { piece in
+      guard case .word(let word) = piece else { return nil }
+      return kept.contains(word) ? word : word.capitalizedFirst
+    }.joined(separator: " ")
+  }
+
   /// `userId`; underscores at the beginning and the end stay.
   var camelCase: String {
     var name = ""

@@ -1,27 +1,10 @@
-// HTTPPresetName: presets by name, for the tool and for configuration files.
+// HTTPPresetName: presets by name, for plans and for the tool.
 
 #if HTTP
   public import Weir
+  public import WeirDelivery
 
-  /// The names of the presets.
-  public enum HTTPPresetName: String, CaseIterable, Hashable, Sendable {
-    /// ``JSONPreset`` with an array.
-    case json
-    /// ``JSONPreset`` with one event on each line.
-    case jsonl
-    /// ``SegmentPreset``.
-    case segment
-    /// ``MixpanelPreset``.
-    case mixpanel
-    /// ``AmplitudePreset``.
-    case amplitude
-    /// ``PostHogPreset``.
-    case posthog
-    /// ``ClickHousePreset``.
-    case clickhouse
-    /// ``OTLPLogsPreset``.
-    case otlp
-
+  extension HTTPPresetName {
     /// Creates the preset.
     ///
     /// - Parameters:

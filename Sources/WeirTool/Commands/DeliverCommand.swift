@@ -19,9 +19,13 @@
         Events that a provider rejects are kept as dead letters: see weir dead-letters \
         and weir redrive.
 
-        What a program does to its events before delivery (defaults of a contract, \
-        derived fields, hooks, mappers) is not done here. Sensitive values are \
-        replaced.
+        A delivery plan (--plan) names the providers, and says what is done to the events \
+        of each: contract, derived fields, mapper, options. A program and this command \
+        deliver the same events with the same plan: see weir help plan. Without a plan, \
+        only sensitive values are replaced. The program's dispatcher records in the log \
+        what it does to the events of each provider. If the plan of this command differs, \
+        or if the program has closures, which no file can hold, the command refuses to \
+        deliver in the provider's name, unless --anyway is given.
 
         The command may run beside a live writer, or after the writer's death. The \
         command locks only the provider's name: a second delivery under the same name \
@@ -64,6 +68,7 @@
           weir deliver events --to out
           weir deliver events --to http://localhost:8080 --preset segment --key-env KEY
           weir deliver events --to out --follow
+          weir deliver events --plan plan.json
           weir deliver /var/lib/workers --to out --remove-delivered
         """)
 
@@ -75,10 +80,10 @@
     @Option(
       help: """
         Where a provider begins that has no position in the log yet: beginning, end, or a time such as \
-        2026-11-21T09:30:00Z (default: beginning).
+        2026-11-21T09:30:00Z (default: the plan's, or beginning).
         """,
       transform: StartArgument.init(parsing:))
-    var from = StartArgument.beginning
+    var from: StartArgument?
 
     @Flag(help: "Deliver new events as they arrive, until SIGINT or SIGTERM.")
     var follow = false
@@ -90,14 +95,16 @@
     var removeDelivered = false
 
     func validate() throws {
-      guard !provider.to.isEmpty else { throw ValidationError("--to is missing; give a URL or a path") }
+      guard !provider.to.isEmpty || provider.planFile != nil else {
+        throw ValidationError("--to is missing; give a URL, a path, or a plan with --plan")
+      }
     }
 
     func run() throws {
       let stop = try StopSwitch()
       stop.stopOnSignals()
       let deadline = budget.map { ContinuousClock.now + $0.duration }
-      let source = try ProviderSource(provider)
+      let source = try ProviderSource(provider, start: from?.position)
       let codes: [ExitCode]
       if try LogFamily.isLog(directory) {
         guard !removeDelivered else {
@@ -116,25 +123,14 @@
     private func deliver(
       _ log: String, _ source: ProviderSource, _ deadline: ContinuousClock.Instant?, _ stop: StopSwitch
     ) throws -> DeliveryOutcome {
-      let providers = try source.providers()
-      let options = Self.options(from.position)
+      let providers = try source.providers(for: log)
       let outcome = try waitForEnd { [follow] in
-        let run = try await DeliveryRun(log: log, to: providers, options)
+        let run = try await DeliveryRun(log: log, to: providers)
         return await run.end(follows: follow, deadline: deadline, stop: stop)
       }
       for line in outcome.lines { try writeReport(line + "\n") }
       for complaint in outcome.complaints { writeDiagnostic(complaint) }
       return outcome
-    }
-
-    /// Returns the options of a delivery. Batches are larger than in a program, which delivers its events soon, because
-    /// the events are already in the log.
-    static func options(_ start: DeliveryOptions.Start) -> DeliveryOptions {
-      var options = DeliveryOptions()
-      options.start = start
-      options.flush.maximumEvents = 5_000
-      options.flush.maximumBytes = 4 << 20
-      return options
     }
 
     // MARK: Several logs
@@ -183,8 +179,7 @@
     private func end(_ log: String, _ source: ProviderSource) throws {
       let shown = Terminal.printable(log)
       guard removeDelivered else { return try writeReport("\(shown) is completely delivered\n") }
-      let names = source.addresses.map(\.name)
-      if let reason = try LogRemoval.remove(log, deliveredTo: names) {
+      if let reason = try LogRemoval.remove(log, deliveredTo: source.names) {
         try writeReport("\(shown) is completely delivered, and kept: \(reason)\n")
       } else {
         try writeReport("\(shown) is completely delivered, and removed\n")

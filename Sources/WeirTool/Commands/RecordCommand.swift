@@ -48,7 +48,7 @@
         second signal ends the command at once. After any other end, including kill -9, \
         the next opening recovers everything that was captured.
 
-        With --to, the events are also delivered, as with weir deliver, from the first \
+        With --to or --plan, the events are also delivered, as with weir deliver, from the first \
         event on. At the end of the input, the command runs until all events are \
         delivered, or until --budget ends. The exit code is then one of weir deliver's. \
         With --remove-delivered, a segment is removed from the log when every provider \
@@ -128,7 +128,9 @@
 
     func validate() throws {
       guard (0...64).contains(batchThreads) else { throw ValidationError("--batch-threads must be 0 to 64") }
-      guard budget == nil || !provider.to.isEmpty else { throw ValidationError("--budget needs --to") }
+      guard budget == nil || !provider.to.isEmpty || provider.planFile != nil else {
+        throw ValidationError("--budget needs --to or --plan")
+      }
       guard (1...RecordLimits.threads).contains(threads) else {
         throw ValidationError("--threads must be 1 to \(RecordLimits.threads)")
       }
@@ -172,11 +174,9 @@
     // MARK: Delivery
 
     private func beginDelivery(of tracker: Tracker, _ source: ProviderSource) throws -> DeliveryRun? {
-      guard removeDelivered || !source.addresses.isEmpty else { return nil }
-      let providers = try source.providers()
-      return try waitForEnd {
-        try await DeliveryRun(of: tracker, to: providers, DeliverCommand.options(.beginning))
-      }
+      guard removeDelivered || !source.names.isEmpty else { return nil }
+      let providers = try source.providers(for: directory)
+      return try waitForEnd { try await DeliveryRun(of: tracker, to: providers) }
     }
 
     /// Delivers the remaining events after the end of the input, and closes the log. Returns `nil` without a

@@ -43,8 +43,9 @@
     private static let patience: UInt64 = 12_000_000_000
 
     func validate() throws {
-      guard provider.to.count == 1, provider.names.isEmpty else {
-        throw ValidationError("give one --to and no --name; the second argument is the name")
+      guard provider.to.count == (provider.planFile == nil ? 1 : 0) || provider.to.count == 1, provider.names.isEmpty
+      else {
+        throw ValidationError("give one --to or --plan, and no --name; the second argument is the name")
       }
     }
 
@@ -55,14 +56,14 @@
       var named = provider
       named.names = [name]
       try named.validate()
-      guard let provider = try ProviderSource(named).providers().first else { return }
+      guard let (provider, options) = try ProviderSource(named).providers(for: directory).first else { return }
       let log = LogDirectory(directory)
       let budget = budget?.duration ?? Self.longest
       let redriving = Task {
         var configuration = Dispatcher.Configuration()
         configuration.logger = nil
         return try await log.redrive(
-          to: provider, options: DeliverCommand.options(.beginning), configuration: configuration, timeout: budget)
+          to: provider, options: options, configuration: configuration, timeout: budget)
       }
       let isDone = Latch()
       Task {

@@ -4,6 +4,7 @@
   import Foundation
   import Weir
   import WeirContracts
+  import WeirJSON
   import WeirYAML
 
   enum ContractSource {
@@ -54,6 +55,6 @@
 
   private enum ContractLimits {
     /// One byte more than a contract may have, so that the library reports a larger contract.
-    static let readBytes = ContractNode.maximumBytes + 1
+    static let readBytes = DocumentNode.maximumBytes + 1
   }
 #endif

@@ -30,17 +30,19 @@
     private let releasing: Task<Void, Never>?
 
     /// Begins the delivery of the log in a directory, while another process may write the log.
-    init(log: String, to providers: [any Provider], _ options: DeliveryOptions) async throws(WeirError) {
+    init(log: String, to providers: [(provider: any Provider, options: DeliveryOptions)]) async throws(WeirError) {
       let before = try LogDirectory(log).ledger()
       let dispatcher = try Dispatcher(directory: log, configuration: Self.configuration)
-      try await self.init(log, dispatcher, providers, options, before, Latch(), releasing: nil)
+      try await self.init(log, dispatcher, providers, before, Latch(), releasing: nil)
     }
 
     /// Begins the delivery of a log that this process writes.
-    init(of tracker: Tracker, to providers: [any Provider], _ options: DeliveryOptions) async throws(WeirError) {
+    init(
+      of tracker: Tracker, to providers: [(provider: any Provider, options: DeliveryOptions)]
+    ) async throws(WeirError) {
       let before = try LogDirectory(tracker.directory).ledger()
       let dispatcher = try Dispatcher(tracker, configuration: Self.configuration)
-      let names = Set(providers.map(\.name))
+      let names = Set(providers.map(\.provider.name))
       let isEnding = Latch()
       let releasing = Task {
         // Reports problems while events are still captured. The progress line shows the capture.
@@ -53,18 +55,17 @@
           nextShow = .now + Self.showInterval
         }
       }
-      try await self.init(tracker.directory, dispatcher, providers, options, before, isEnding, releasing: releasing)
+      try await self.init(tracker.directory, dispatcher, providers, before, isEnding, releasing: releasing)
     }
 
     private init(
-      _ log: String, _ dispatcher: Dispatcher, _ providers: [any Provider], _ options: DeliveryOptions,
-      _ before: Ledger,
-      _ isEnding: Latch, releasing: Task<Void, Never>?
+      _ log: String, _ dispatcher: Dispatcher, _ providers: [(provider: any Provider, options: DeliveryOptions)],
+      _ before: Ledger, _ isEnding: Latch, releasing: Task<Void, Never>?
     ) async throws(WeirError) {
       self.isEnding = isEnding
       self.releasing = releasing
       do throws(WeirError) {
-        try dispatcher.add(contentsOf: providers, options: options)
+        try dispatcher.add(providers)
         try dispatcher.start()
       } catch {
         releasing?.cancel()
@@ -73,7 +74,7 @@
       }
       self.log = log
       self.dispatcher = dispatcher
-      names = providers.map(\.name)
+      names = providers.map(\.provider.name)
       self.before = names.compactMap { before[$0] }
     }
 
@@ -81,6 +82,7 @@
     private static var configuration: Dispatcher.Configuration {
       var configuration = Dispatcher.Configuration()
       configuration.logger = nil
+      configuration.recordsPlans = false
       return configuration
     }
 

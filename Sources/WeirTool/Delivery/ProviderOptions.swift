@@ -2,9 +2,26 @@
 
 #if Tool
   import ArgumentParser
+  import Foundation
   import Weir
+  import WeirDelivery
 
   struct ProviderOptions: ParsableArguments {
+    @Option(
+      name: .customLong("plan"),
+      help: """
+        A file with a delivery plan, JSON or YAML: the providers, and what each of them gets. --name selects \
+        providers of the plan; with --to as well, --to is where the provider of that name is.
+        """)
+    var planFile: String?
+
+    @Flag(
+      help: """
+        Deliver even if the program does other things to the events of a provider of this name, or things that no \
+        plan's file can hold.
+        """)
+    var anyway = false
+
     @Option(
       name: .customLong("to"),
       help: """
@@ -24,12 +41,12 @@
     @Option(
       name: .customLong("preset"),
       help: """
-        The form in which a URL takes events: \(PresetName.allCases.map(\.rawValue).joined(separator: ", ")) \
+        The form in which a URL takes events: \(HTTPPresetName.allCases.map(\.rawValue).joined(separator: ", ")) \
         (default: json).
         """)
-    var givenPreset: PresetName?
+    var givenPreset: HTTPPresetName?
 
-    var preset: PresetName { givenPreset ?? .json }
+    var preset: HTTPPresetName { givenPreset ?? .json }
 
     @Option(help: "A file that contains the provider's key and nothing else.")
     var keyFile: String?
@@ -80,8 +97,14 @@
 
     func validate() throws {
       if keyFile != nil, keyEnv != nil { throw ValidationError("--key-file and --key-env exclude each other") }
-      guard names.isEmpty || names.count == to.count else {
+      guard names.isEmpty || names.count == to.count || to.isEmpty && planFile != nil else {
         throw ValidationError("--name must be given as often as --to, or not at all")
+      }
+      guard planFile == nil || to.isEmpty || !names.isEmpty else {
+        throw ValidationError("--to with --plan needs --name, the plan's provider that is there")
+      }
+      if planFile != nil, to.isEmpty, let option = optionOfPlans {
+        throw ValidationError("\(option) is in the plan; remove it here, or give --name and --to with it")
       }
       guard certificateKey == nil || certificate != nil else { throw ValidationError("--cert-key needs --cert") }
       for name in names where !Cursor.isProviderName(name) {
@@ -90,7 +113,58 @@
       guard Set(names).count == names.count else { throw ValidationError("--name is the same for two providers") }
     }
 
-    var key: KeySource? { keyFile.map { .file($0) } ?? keyEnv.map { .environment($0) } }
+    /// The delivery that the options describe: the plan's providers, or those of `--to`.
+    func deliveryPlan() throws -> DeliveryPlan {
+      var plan = try planFile.map(PlanSource.plan)
+      let added = try addresses().map { named in
+        var entry = plan?[named.name] ?? DeliveryPlan.Entry(named.name, options: Self.usualOptions)
+        entry.destination = destination(named.address)
+        return entry
+      }
+      if let known = plan?.entries.map(\.name), let name = names.first(where: { !known.contains($0) }) {
+        throw ToolError("the plan has no provider \(name); there are \(known.joined(separator: ", "))")
+      }
+      if to.isEmpty, let entries = plan?.entries {
+        plan?.entries = names.isEmpty ? entries : entries.filter { names.contains($0.name) }
+        if let entry = plan?.entries.first(where: { $0.destination == nil }) {
+          throw ToolError(
+            "the plan does not say where \(entry.name) is; write the key to, or give --name \(entry.name) and --to")
+        }
+      } else {
+        plan = DeliveryPlan(added)
+      }
+      return plan ?? DeliveryPlan()
+    }
+
+    /// The options of a delivery without a plan. Batches are larger than in a program, which delivers its events soon,
+    /// because the events are already in the log.
+    private static var usualOptions: DeliveryOptions {
+      var options = DeliveryOptions()
+      options.flush.maximumEvents = 5_000
+      options.flush.maximumBytes = 4 << 20
+      return options
+    }
+
+    private func destination(_ address: ProviderAddress) -> DeliveryPlan.Destination {
+      switch address {
+      case .files(let path):
+        var destination = DeliveryPlan.Destination(path)
+        destination.lz4 = lz4
+        return destination
+      case .endpoint(let url):
+        var destination = DeliveryPlan.Destination(url)
+        destination.preset = preset
+        destination.key = keyFile.map { .file($0) } ?? keyEnv.map { .environment($0) }
+        destination.user = user
+        destination.project = project
+        destination.table = table
+        destination.authorities = authorities
+        destination.certificate = certificate
+        destination.certificateKey = certificateKey
+        destination.gzip = gzip
+        return destination
+      }
+    }
 
     /// The providers, in the given order. Throws for options that no delivery could use.
     func addresses() throws(ToolError) -> [Named] {
@@ -136,6 +210,14 @@
         ("--user", !user.isEmpty), ("--project", !project.isEmpty), ("--table", givenTable != nil),
       ]
       return given.first(where: \.1)?.0
+    }
+
+    /// The first given option that describes a destination.
+    private var optionOfPlans: String? {
+      let given = [
+        ("--cacert", authorities != nil), ("--cert", certificate != nil), ("--gzip", gzip), ("--lz4", lz4),
+      ]
+      return optionOfURLs ?? given.first(where: \.1)?.0
     }
 
     /// The first given option that has no meaning without TLS.

@@ -174,7 +174,7 @@ struct ContractFileTests {
   }
 
   @Test func `files meant to do harm are refused`() {
-    let limit = ContractNode.maximumBytes
+    let limit = DocumentNode.maximumBytes
     #expect(problems(String(repeating: " ", count: limit + 1)).first?.contains("larger than 16 MiB") == true)
     #expect(problems(String(repeating: "[", count: limit)).first?.contains("nest more than 64") == true)
     #expect(problems(String(repeating: "{\"a\":", count: 1 << 20)).first?.contains("nest more than 64") == true)

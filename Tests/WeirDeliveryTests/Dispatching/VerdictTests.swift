@@ -160,9 +160,11 @@ struct VerdictTests {
       let lines = LoggedLines()
       let stage = try DeliveryStage(directory, dispatcher: { $0.logger = lines.logger })
       let provider = ScriptedProvider(answers: [.fail("503"), .fail("503"), .accept, .stop("401")])
-      try stage.dispatcher.add(provider)
+      // A worker that looks while events are captured would take some of them alone.
       try stage.capture(2)
+      try stage.dispatcher.add(provider)
       #expect(await stage.run { stage.entry().acknowledged == 2 })
+      #expect(await stage.rest())
       try stage.capture(2, from: 2)
       #expect(await stage.run { stage.entry().state == .stopped(reason: "401") })
       stage.dispatcher.resume("scripted")
@@ -295,6 +297,7 @@ struct VerdictTests {
           return .retry(after: .seconds(60))
         }, count: 4))
     try await withStage(provider, 0, options: options) { stage in
+      #expect(await stage.rest())
       let text = FieldValue.string(String(repeating: "x", count: 700))
       for number in 0..<20 {
         #expect(stage.tracker.track("e", fields: ["n": .int(Int64(number)), "text": text]).isAccepted)

@@ -162,42 +162,35 @@
     }
   }
 
-  struct KeySourceTests {
-    private func key(_ text: String) throws -> String {
-      try KeySource.environment("KEY").read(environment: ["KEY": text])
-    }
-
-    @Test func `a key is read without what is around it`() throws {
-      #expect(try key("  abc123 \n") == "abc123")
-      #expect(try key("a") == "a")
-    }
-
-    @Test(arguments: ["", " \n", "a b", "a\nb", "sEcReT\u{0}", "sEcReTé", "sEcReT\r\nX-Evil: 1"])
-    func `a text that can't be a key is refused, and not repeated`(text: String) {
-      let error = #expect(throws: ToolError.self) { try key(text) }
-      #expect(error?.message.contains("sEcReT") == false)
-    }
-
-    @Test func `a variable that is not set is an error`() {
-      #expect(throws: ToolError.self) { try KeySource.environment("KEY").read(environment: [:]) }
-    }
-
-    @Test func `a key is read from a file`() throws {
-      let folder = FileManager.default.temporaryDirectory.appendingPathComponent("weir-key-\(UUID().uuidString)")
+  /// `--plan`, and what goes with it.
+  struct PlanOptionTests {
+    private func plan(_ arguments: String...) throws -> DeliveryPlan {
+      let folder = FileManager.default.temporaryDirectory.appendingPathComponent("weir-plan-\(UUID().uuidString)")
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
       defer { try? FileManager.default.removeItem(at: folder) }
-      func read(_ bytes: [UInt8]) throws -> String {
-        let file = folder.appendingPathComponent("key")
-        try Data(bytes).write(to: file)
-        return try KeySource.file(file.path).read()
-      }
-      #expect(try read(Array("k1\n".utf8)) == "k1")
-      #expect(try read(Array(repeating: 0x61, count: KeySource.maximumBytes)).utf8.count == KeySource.maximumBytes)
-      #expect(throws: ToolError.self) { try read(Array(repeating: 0x61, count: KeySource.maximumBytes + 1)) }
-      #expect(throws: ToolError.self) { try read([0x61, 0xFF]) }
-      #expect(throws: ToolError.self) { try read([]) }
-      #expect(throws: ToolError.self) { try KeySource.file(folder.path).read() }
-      #expect(throws: ToolError.self) { try KeySource.file(folder.path + "/none").read() }
+      let path = folder.path + "/plan.json"
+      try Data(#"{"mapper": ["snake_case"], "providers": {"a": {"to": "/out", "lz4": true}, "b": {}}}"#.utf8)
+        .write(to: URL(fileURLWithPath: path))
+      return try ProviderOptions.parse(["--plan", path] + arguments).deliveryPlan()
+    }
+
+    @Test func `names select, and an address belongs to a name`() throws {
+      #expect(try plan("--name", "a").entries.map(\.name) == ["a"])
+      #expect(try plan("--name", "a")["a"]?.destination?.lz4 == true)
+      let moved = try plan("--name", "b", "--to", "http://localhost:1", "--preset", "segment", "--key-env", "K")
+      #expect(moved.entries.map(\.name) == ["b"])
+      #expect(moved["b"]?.destination?.preset == .segment)
+      #expect(moved["b"]?.destination?.key == .environment("K"))
+      #expect(RecordedPlan(moved.entries[0]) == RecordedPlan(.init("b", mapper: .snakeCase())))
+    }
+
+    @Test func `what does not go together is refused`() throws {
+      #expect(throws: ToolError.self) { try plan() }
+      #expect(throws: ToolError.self) { try plan("--name", "c") }
+      #expect(throws: (any Error).self) { try plan("--to", "out") }
+      #expect(throws: (any Error).self) { try plan("--name", "a", "--lz4") }
+      #expect(throws: (any Error).self) { try plan("--name", "a", "--preset", "json") }
+      #expect(throws: ToolError.self) { try ProviderOptions.parse(["--plan", "/none.json"]).deliveryPlan() }
     }
   }
 
@@ -224,7 +217,7 @@
     @Test func `the help says nothing in Swift`() {
       func words(_ help: String) -> String { help.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
       let helps = [DeliverCommand.helpMessage(), RecordCommand.helpMessage(), RedriveCommand.helpMessage()].map(words)
-      #expect(helps[0].contains("2026-11-21T09:30:00Z (default: beginning)"))
+      #expect(helps[0].contains("2026-11-21T09:30:00Z (default: the plan's, or beginning)"))
       for help in helps {
         #expect(!help.contains("StartArgument"), "\(help)")
         #expect(!help.contains("TimeSpan("), "\(help)")

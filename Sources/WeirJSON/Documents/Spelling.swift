@@ -2,9 +2,10 @@
 
 import Weir
 
-enum Spelling {
+package enum Spelling {
   /// Returns a hint such as `; did you mean mandatory?`, or the list of all words if none is similar.
-  static func hint(_ word: String, among words: [String], alsoKnownAs others: [String: String] = [:]) -> String {
+  package static func hint(_ word: String, among words: [String], alsoKnownAs others: [String: String] = [:]) -> String
+  {
     if let meant = others[word], words.contains(meant) { return "; did you mean \(meant)?" }
     let near = words.map { ($0, distance(word, $0)) }.min { $0.1 < $1.1 }
     // A word is not similar if more than a third of its letters differ.

@@ -1,16 +1,17 @@
-// ContractNode: a contract file of any format as a tree. Every value has its line, for messages.
+// DocumentNode: a file that people write (a contract, a plan), in JSON or YAML, as a tree. Every value has its line,
+// for messages.
 
 package import Weir
 
-/// A value of a contract file.
-package struct ContractNode: Sendable {
+/// A value of a file.
+package struct DocumentNode: Sendable {
   package enum Content: Sendable {
     case null
     case bool(Bool)
     /// `int`, `uint` or `double`.
     case number(FieldValue)
     case text(String)
-    case list([ContractNode])
+    case list([DocumentNode])
     /// The entries in the order of the file, including equal keys.
     case map([Entry])
   }
@@ -19,9 +20,9 @@ package struct ContractNode: Sendable {
   package struct Entry: Sendable {
     package var key: String
     package var line: Int
-    package var value: ContractNode
+    package var value: DocumentNode
 
-    package init(key: String, line: Int = 0, value: ContractNode) {
+    package init(key: String, line: Int = 0, value: DocumentNode) {
       self.key = key
       self.line = line
       self.value = value
@@ -47,7 +48,7 @@ package struct ContractNode: Sendable {
   }
 
   /// The kind of the value, for messages.
-  var kindName: String {
+  package var kindName: String {
     switch content {
     case .null: "null"
     case .bool: "true or false"
@@ -59,8 +60,21 @@ package struct ContractNode: Sendable {
   }
 }
 
+extension DocumentNode {
+  package static func text(_ text: String) -> DocumentNode { DocumentNode(.text(text)) }
+  package static func bool(_ flag: Bool) -> DocumentNode { DocumentNode(.bool(flag)) }
+  package static func number(_ number: Int) -> DocumentNode { DocumentNode(.number(.int(Int64(number)))) }
+  package static func list(_ nodes: [DocumentNode]) -> DocumentNode { DocumentNode(.list(nodes)) }
+  package static func texts(_ texts: [String]) -> DocumentNode { list(texts.map(text)) }
+
+  /// Creates a map. Keys without a value are left out.
+  package static func map(_ entries: [(String, DocumentNode?)]) -> DocumentNode {
+    DocumentNode(.map(entries.compactMap { key, value in value.map { Entry(key: key, value: $0) } }))
+  }
+}
+
 /// A syntax error of a file: its line and its description.
-package struct ContractSyntaxError: Error, Hashable {
+package struct DocumentSyntaxError: Error, Hashable {
   package var line: Int
   package var message: String
 
@@ -70,10 +84,10 @@ package struct ContractSyntaxError: Error, Hashable {
   }
 }
 
-extension ContractNode {
+extension DocumentNode {
   /// Returns the value as JSON, formatted for people: a map without inner maps is one line, any other has one line for
   /// each key.
-  func json() -> String {
+  package func json() -> String {
     var text = ""
     append(to: &text, indentation: 0)
     return text

@@ -1,0 +1,274 @@
+// PlanMapping: reads a plan from the tree of a file.
+
+import Weir
+import WeirContracts
+import WeirJSON
+
+/// Reads a plan from a tree, and collects the problems, each as `line 7: providers.segment: …`.
+struct PlanMapping: DocumentReading {
+  private(set) var problems: [String] = []
+  let directory: String
+  /// The place in the file, for messages.
+  private var place = ""
+
+  private static let maximumProblems = 100
+
+  init(directory: String) {
+    self.directory = directory
+  }
+
+  mutating func problem(_ line: Int, _ message: String) {
+    guard problems.count < Self.maximumProblems else { return }
+    let parts = [line == 0 ? "" : "line \(line)", place, message]
+    problems.append(parts.filter { !$0.isEmpty }.joined(separator: ": "))
+  }
+
+  /// Returns the plan, without the parts that had problems.
+  mutating func plan(
+    _ node: DocumentNode, _ readContract: (String) throws(WeirError) -> Contract
+  ) -> DeliveryPlan {
+    var plan = DeliveryPlan()
+    guard let map = map(node, "the plan", PlanKeys.plan) else { return plan }
+    var usual = DeliveryPlan.Entry("")
+    read(map, into: &usual, readContract)
+    guard let providers = map["providers"] else {
+      problem(node.line, "the key providers is missing; it lists the providers by name")
+      return plan
+    }
+    let entries = entries(providers, "providers", of: "the provider")
+    noteEqualKeys(entries, "the provider")
+    for entry in entries {
+      place = "providers.\(entry.key)"
+      if !Cursor.isProviderName(entry.key) {
+        problem(entry.line, "a provider's name has 1 to 64 letters, digits, - and _")
+      }
+      guard let map = self.map(entry.value, "a provider", PlanKeys.provider) else { continue }
+      var read = usual
+      read.name = entry.key
+      read.destination = destination(map)
+      self.read(map, into: &read, readContract)
+      if problems.isEmpty { check(read, entry.line) }
+      plan.entries.append(read)
+    }
+    place = ""
+    return plan
+  }
+
+  /// Reads the keys that the plan and each of its providers may have.
+  private mutating func read(
+    _ map: [String: DocumentNode], into entry: inout DeliveryPlan.Entry,
+    _ readContract: (String) throws(WeirError) -> Contract
+  ) {
+    if let node = map["contract"] { entry.options.contract = contract(node, readContract) }
+    if let node = map["mapper"] { entry.mapper = entry.mapper.then(mapper(node)) }
+    if let start = start(map) { entry.options.start = start }
+    if let node = map["duplicate_window"] {
+      if case .null = node.content {
+        entry.options.duplicateWindow = nil
+      } else if let window = duration(map, "duplicate_window") {
+        entry.options.duplicateWindow = window
+      }
+    }
+    if let number = whole(map, "duplicate_memory") { entry.options.duplicateMemory = number }
+    if let flag = optionalFlag(map, "redacts_sensitive") { entry.options.redactsSensitive = flag }
+    if let time = duration(map, "attempt_timeout") { entry.options.attemptTimeout = time }
+    if let node = map["flush"] { flush(node, into: &entry.options.flush) }
+    if let node = map["backoff"] { backoff(node, into: &entry.options.backoff) }
+  }
+
+  /// Checks the ranges of the options as adding the provider does.
+  private mutating func check(_ entry: DeliveryPlan.Entry, _ line: Int) {
+    do throws(WeirError) { try entry.options.validate(for: entry.name) } catch { problem(line, error.message) }
+  }
+
+  private mutating func contract(
+    _ node: DocumentNode, _ readContract: (String) throws(WeirError) -> Contract
+  ) -> CompiledContract? {
+    do throws(ContractError) {
+      switch node.content {
+      case .null: return nil
+      case .text(let path): return contract(at: PlanPaths.resolved(path, in: directory), node.line, readContract)
+      case .map: return try Contract(node).compiled()
+      default:
+        problem(node.line, "contract is \(node.kindName); write the path of a contract, or a contract")
+        return nil
+      }
+    } catch {
+      for found in error.problems { problem(found.line ?? node.line, "contract: \(found.withoutLine)") }
+      return nil
+    }
+  }
+
+  private mutating func contract(
+    at path: String, _ line: Int, _ read: (String) throws(WeirError) -> Contract
+  ) -> CompiledContract? {
+    do throws(WeirError) {
+      let contract = try read(path)
+      do throws(ContractError) { return try contract.compiled() } catch { throw error.weirError(path) }
+    } catch {
+      for text in error.message.split(separator: "\n") { problem(line, "contract: \(text)") }
+      return nil
+    }
+  }
+
+  private mutating func destination(_ map: [String: DocumentNode]) -> DeliveryPlan.Destination? {
+    let given = PlanKeys.destination.first { map[$0] != nil }
+    guard let to = text(map, "to") else {
+      if let given, given != "to" { problem(map[given]?.line ?? 0, "\(given) needs the key to, a URL or a path") }
+      return nil
+    }
+    var destination = DeliveryPlan.Destination(to)
+    destination.to = destination.isURL ? to : PlanPaths.resolved(to, in: directory)
+    let line = map["to"]?.line ?? 0
+    if let fault = DeliveryPlan.Destination(to).problem(as: "to", keys: "key_env or key_file") { problem(line, fault) }
+    for key in PlanKeys.destination where map[key] != nil && key != "to" && (key == "lz4") == destination.isURL {
+      problem(map[key]?.line ?? 0, key == "lz4" ? "lz4 needs a path; use gzip for a URL" : "\(key) needs a URL in to")
+    }
+    if let name = text(map, "preset") {
+      if let preset = HTTPPresetName(rawValue: name) {
+        destination.preset = preset
+      } else {
+        let hint = Spelling.hint(name, among: HTTPPresetName.allCases.map(\.rawValue))
+        problem(map["preset"]?.line ?? 0, "there is no preset \(quoted(name))\(hint)")
+      }
+    }
+    if let name = text(map, "key_env") { destination.key = .environment(name) }
+    if let path = text(map, "key_file") { destination.key = .file(PlanPaths.resolved(path, in: directory)) }
+    if map["key_env"] != nil, let node = map["key_file"] {
+      problem(node.line, "key_env and key_file are both given; remove one of them")
+    }
+    destination.user = text(map, "user") ?? ""
+    destination.project = text(map, "project") ?? ""
+    destination.table = text(map, "table") ?? destination.table
+    destination.authorities = text(map, "cacert").map { PlanPaths.resolved($0, in: directory) }
+    destination.certificate = text(map, "cert").map { PlanPaths.resolved($0, in: directory) }
+    destination.certificateKey = text(map, "cert_key").map { PlanPaths.resolved($0, in: directory) }
+    destination.gzip = optionalFlag(map, "gzip") ?? destination.gzip
+    destination.lz4 = optionalFlag(map, "lz4") ?? destination.lz4
+    return destination
+  }
+}
+
+// MARK: Options
+
+extension PlanMapping {
+  private mutating func start(_ map: [String: DocumentNode]) -> DeliveryOptions.Start? {
+    guard let text = text(map, "start") else { return nil }
+    switch text {
+    case "beginning": return .beginning
+    case "end": return .end
+    default:
+      if let time = Timestamp(text: text, form: .strict) { return .time(time) }
+      problem(map["start"]?.line ?? 0, "start is beginning, end, or a time such as 2026-11-21T09:30:00Z")
+      return nil
+    }
+  }
+
+  private mutating func flush(_ node: DocumentNode, into policy: inout FlushPolicy) {
+    guard let map = map(node, "flush", PlanKeys.flush) else { return }
+    if let node = map["triggers"] {
+      policy.triggers = []
+      for name in texts(node, "triggers") {
+        if let trigger = PlanKeys.triggers.first(where: { $0.0 == name })?.1 {
+          policy.triggers.insert(trigger)
+        } else {
+          problem(
+            node.line, "there is no trigger \(quoted(name))\(Spelling.hint(name, among: PlanKeys.triggers.map(\.0)))")
+        }
+      }
+    }
+    if let number = whole(map, "queue_limit") { policy.queueLimit = number }
+    if let number = whole(map, "delivery_size") { policy.deliverySize = number }
+    if let time = duration(map, "interval") { policy.interval = time }
+    if let number = whole(map, "first_events") { policy.firstEvents = number }
+    if let time = duration(map, "idle_after") { policy.idleAfter = time }
+    if let number = number(map, "overflow_threshold") { policy.overflowThreshold = number }
+    if let number = whole(map, "maximum_events") { policy.maximumEvents = number }
+    if let number = whole(map, "maximum_bytes") { policy.maximumBytes = number }
+  }
+
+  private mutating func backoff(_ node: DocumentNode, into backoff: inout DeliveryOptions.Backoff) {
+    guard let map = map(node, "backoff", PlanKeys.backoff) else { return }
+    if let time = duration(map, "least") { backoff.least = time }
+    if let time = duration(map, "most") { backoff.most = time }
+    if let number = whole(map, "failures") { backoff.failures = number }
+    if let time = duration(map, "open_for") { backoff.openFor = time }
+    if let number = whole(map, "probe_events") { backoff.probeEvents = number }
+  }
+
+  private mutating func duration(_ map: [String: DocumentNode], _ key: String) -> Duration? {
+    guard let node = map[key] else { return nil }
+    if case .text(let text) = node.content, let duration = Duration(text: text) { return duration }
+    problem(node.line, "\(key) is not a duration; write a whole number with ms, s, m, h or d, such as \"90s\"")
+    return nil
+  }
+
+  private mutating func number(_ map: [String: DocumentNode], _ key: String) -> Double? {
+    switch map[key]?.content {
+    case nil: return nil
+    case .number(.int(let number)): return Double(number)
+    case .number(.double(let number)): return number
+    default:
+      problem(map[key]?.line ?? 0, "\(key) is \(map[key]?.kindName ?? ""); write a number")
+      return nil
+    }
+  }
+
+  /// Returns the texts of a list.
+  mutating func texts(_ node: DocumentNode, _ key: String) -> [String] {
+    guard case .list(let nodes) = node.content else {
+      problem(node.line, "\(key) is \(node.kindName); write a list of texts")
+      return []
+    }
+    var texts: [String] = []
+    for node in nodes {
+      if case .text(let text) = node.content {
+        texts.append(text)
+      } else {
+        problem(node.line, "\(key) contains \(node.kindName); write a list of texts")
+      }
+    }
+    return texts
+  }
+
+  /// Calls `body` with `name` added to the place in messages.
+  mutating func within<Result>(_ name: String, _ body: (inout PlanMapping) -> Result) -> Result {
+    let outer = place
+    defer { place = outer }
+    place = place.isEmpty ? name : "\(place).\(name)"
+    return body(&self)
+  }
+}
+
+extension ContractError.Problem {
+  /// The problem without its line, which a plan's problem has itself.
+  fileprivate var withoutLine: String {
+    var problem = self
+    problem.line = nil
+    return problem.description
+  }
+}
+
+/// The keys of plan files.
+enum PlanKeys {
+  static let plan = ["providers"] + options
+  static let provider = destination + options
+  static let destination = [
+    "to", "preset", "key_env", "key_file", "user", "project", "table", "cacert", "cert", "cert_key", "gzip", "lz4",
+  ]
+  static let options = [
+    "contract", "mapper", "start", "duplicate_window", "duplicate_memory", "redacts_sensitive", "attempt_timeout",
+    "flush", "backoff",
+  ]
+  static let flush = [
+    "triggers", "queue_limit", "delivery_size", "interval", "first_events", "idle_after", "overflow_threshold",
+    "maximum_events", "maximum_bytes",
+  ]
+  static let backoff = ["least", "most", "failures", "open_for", "probe_events"]
+
+  static let triggers: [(String, FlushPolicy.Triggers)] = [
+    ("count", .count), ("bytes", .bytes), ("interval", .interval), ("start", .start), ("first_events", .firstEvents),
+    ("resume", .resume), ("idle", .idle), ("reachable", .reachable), ("overflow", .overflow), ("shutdown", .shutdown),
+    ("demand", .demand),
+  ]
+}

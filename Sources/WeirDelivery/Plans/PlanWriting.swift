@@ -1,0 +1,131 @@
+// PlanWriting: converts a plan into the tree of a file. Keys with the usual value are left out.
+
+import Weir
+import WeirContracts
+import WeirJSON
+
+extension EventMapper {
+  /// The steps that no file can hold because they are closures.
+  var closures: [String] {
+    forms.compactMap { if case .closure(let name) = $0 { name } else { nil } }
+  }
+
+  /// The steps in a plan's file; a closure is its name in parentheses.
+  var nodes: [DocumentNode] {
+    forms.map { form in
+      switch form {
+      case .document(let node): node
+      case .closure(let name): .text("(\(name))")
+      }
+    }
+  }
+
+  private var forms: [MapperForm] { derivations.map(\.form) + steps.map(\.form) }
+}
+
+enum PlanWriting {
+  static func node(_ plan: DeliveryPlan) -> DocumentNode {
+    // A contract that all providers share is written once.
+    let contracts = plan.entries.map { $0.options.contract?.contract.node }
+    let texts = Set(contracts.map { $0?.json() })
+    let shared = texts.count == 1 ? contracts.first ?? nil : nil
+    let providers = zip(plan.entries, contracts).map { entry, contract in
+      (entry.name, node(entry, contract: shared == nil ? contract : nil) as DocumentNode?)
+    }
+    return .map([("contract", shared), ("providers", .map(providers))])
+  }
+
+  private static func node(_ entry: DeliveryPlan.Entry, contract: DocumentNode?) -> DocumentNode {
+    let options = entry.options
+    let usual = DeliveryOptions()
+    let start: String? =
+      switch options.start {
+      case .beginning: nil
+      case .end: "end"
+      case .time(let time): time.description
+      }
+    return .map(
+      (entry.destination.map(keys) ?? []) + [("contract", contract)] + preparation(entry) + [
+        ("start", start.map(DocumentNode.text)),
+        ("attempt_timeout", changed(options.attemptTimeout, usual.attemptTimeout)),
+        ("flush", flush(options.flush)), ("backoff", backoff(options.backoff)),
+      ])
+  }
+
+  /// The keys that change events, except for the contract.
+  static func preparation(_ entry: DeliveryPlan.Entry) -> [(String, DocumentNode?)] {
+    let options = entry.options
+    let usual = DeliveryOptions()
+    let steps = entry.mapper.nodes
+    let window =
+      options.duplicateWindow == nil
+      ? DocumentNode(.null) : changed(options.duplicateWindow ?? .zero, usual.duplicateWindow ?? .zero)
+    return [
+      ("duplicate_window", window),
+      ("duplicate_memory", changed(options.duplicateMemory, usual.duplicateMemory)),
+      ("redacts_sensitive", options.redactsSensitive ? nil : .bool(false)),
+      ("mapper", steps.isEmpty ? nil : .list(steps)),
+    ]
+  }
+
+  private static func keys(_ destination: DeliveryPlan.Destination) -> [(String, DocumentNode?)] {
+    var key: (String, DocumentNode?) = ("key_env", nil)
+    switch destination.key {
+    case .environment(let name): key = ("key_env", .text(name))
+    case .file(let path): key = ("key_file", .text(path))
+    case nil: break
+    }
+    func text(_ text: String) -> DocumentNode? { text.isEmpty ? nil : .text(text) }
+    return [
+      ("to", .text(destination.to)),
+      ("preset", destination.preset == .json ? nil : .text(destination.preset.rawValue)), key,
+      ("user", text(destination.user)), ("project", text(destination.project)),
+      ("table", destination.table == "events" ? nil : .text(destination.table)),
+      ("cacert", destination.authorities.map(DocumentNode.text)),
+      ("cert", destination.certificate.map(DocumentNode.text)),
+      ("cert_key", destination.certificateKey.map(DocumentNode.text)),
+      ("gzip", destination.gzip ? nil : .bool(false)), ("lz4", destination.lz4 ? .bool(true) : nil),
+    ]
+  }
+
+  private static func flush(_ policy: FlushPolicy) -> DocumentNode? {
+    let usual = FlushPolicy()
+    let triggers = PlanKeys.triggers.filter { policy.triggers.contains($0.1) }.map(\.0)
+    let node = DocumentNode.map([
+      ("triggers", policy.triggers == usual.triggers ? nil : .texts(triggers)),
+      ("queue_limit", changed(policy.queueLimit, usual.queueLimit)),
+      ("delivery_size", changed(policy.deliverySize, usual.deliverySize)),
+      ("interval", changed(policy.interval, usual.interval)),
+      ("first_events", changed(policy.firstEvents, usual.firstEvents)),
+      ("idle_after", changed(policy.idleAfter, usual.idleAfter)),
+      (
+        "overflow_threshold",
+        policy.overflowThreshold == usual.overflowThreshold
+          ? nil : DocumentNode(.number(.double(policy.overflowThreshold)))
+      ),
+      ("maximum_events", changed(policy.maximumEvents, usual.maximumEvents)),
+      ("maximum_bytes", changed(policy.maximumBytes, usual.maximumBytes)),
+    ])
+    return node.isEmptyMap ? nil : node
+  }
+
+  private static func backoff(_ backoff: DeliveryOptions.Backoff) -> DocumentNode? {
+    let usual = DeliveryOptions.Backoff()
+    let node = DocumentNode.map([
+      ("least", changed(backoff.least, usual.least)), ("most", changed(backoff.most, usual.most)),
+      ("failures", changed(backoff.failures, usual.failures)), ("open_for", changed(backoff.openFor, usual.openFor)),
+      ("probe_events", changed(backoff.probeEvents, usual.probeEvents)),
+    ])
+    return node.isEmptyMap ? nil : node
+  }
+
+  private static func changed(_ number: Int, _ usual: Int) -> DocumentNode? { number == usual ? nil : .number(number) }
+
+  private static func changed(_ duration: Duration, _ usual: Duration) -> DocumentNode? {
+    duration == usual ? nil : .text(duration.text)
+  }
+}
+
+extension DocumentNode {
+  fileprivate var isEmptyMap: Bool { if case .map(let entries) = content { entries.isEmpty } else { false } }
+}

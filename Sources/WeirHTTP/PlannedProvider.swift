@@ -1,0 +1,92 @@
+// PlannedProvider: the provider of a plan's entry whose destination is a URL.
+
+#if HTTP
+  public import WeirDelivery
+  public import Weir
+
+  extension HTTPProvider {
+    /// Creates the provider of a plan's entry whose destination is a URL, under the entry's name.
+    ///
+    /// ```swift
+    /// try dispatcher.add(plan) { try HTTPProvider($0) }
+    /// ```
+    ///
+    /// The plan determines compression and TLS, and `configuration` the rest. Reads the key. Throws `invalid` if the
+    /// entry has no URL, if the key or a certificate is missing or unusable, and what
+    /// ``init(_:name:configuration:client:)`` throws.
+    public convenience init(
+      _ entry: DeliveryPlan.Entry, configuration: HTTPConfiguration = HTTPConfiguration()
+    ) throws(WeirError) {
+      guard let destination = entry.destination, destination.isURL else {
+        throw WeirError(
+          .invalid, "the plan's provider \(entry.name) has no URL; make the provider of \(entry.name) here")
+      }
+      var configuration = configuration
+      configuration.compression = destination.gzip ? .gzip : .identity
+      configuration.tls.authorities = destination.authorities
+      configuration.tls.certificate = destination.certificate
+      configuration.tls.privateKey = destination.certificateKey
+      if destination.to.lowercased().hasPrefix("https:") { try configuration.tls.check() }
+      var key: Secret?
+      do throws(WeirError) {
+        key = try destination.key.map { key throws(WeirError) in try Secret(at: key) }
+      } catch {
+        throw WeirError(error.code, "the key of \(entry.name): \(error.message)", path: error.path)
+      }
+      try self.init(
+        destination.preset.preset(
+          endpoint: destination.to, key: key, user: destination.user, project: destination.project,
+          table: destination.table),
+        name: entry.name, configuration: configuration)
+    }
+  }
+
+  extension DeliveryPlan.Entry {
+    /// The event in the form of the entry's preset; `nil` if the destination is no URL. Throws what the preset throws
+    /// for an event that the endpoint can never accept.
+    package func encoded(_ event: PreparedEvent) throws -> [UInt8]? {
+      guard let destination, destination.isURL else { return nil }
+      return try destination.preset.preset(
+        endpoint: destination.to, key: nil, user: destination.user, project: destination.project,
+        table: destination.table
+      ).encode(event)
+    }
+  }
+
+  extension Secret {
+    /// The maximum length of a key, in bytes. A longer text is not a key but a wrong file.
+    static let maximumBytes = 16 << 10
+
+    /// Reads a key. No error contains the key.
+    init(at key: DeliveryPlan.Destination.Key) throws(WeirError) {
+      let (text, place) = try Self.text(at: key)
+      let secret = Secret(text)
+      guard !secret.isEmpty else {
+        throw WeirError(.invalid, "\(place) contains no key; put the provider's key there")
+      }
+      // A line break would end the header, and the text after it would be read as another header.
+      guard secret.withValue({ $0.unicodeScalars.allSatisfy { $0.value > 0x20 && $0.value < 0x7F } }) else {
+        throw WeirError(
+          .invalid, "\(place) contains white space or control characters in the key; put only the key there")
+      }
+      self = secret
+    }
+
+    private static func text(at key: DeliveryPlan.Destination.Key) throws(WeirError) -> (String, place: String) {
+      switch key {
+      case .environment(let name):
+        guard let text = Environment.value(of: name) else {
+          throw WeirError(
+            .invalid, "the environment has no variable \(name); set the variable, or name a file that contains the key")
+        }
+        return (text, "the variable \(name)")
+      case .file(let path):
+        let bytes = try SystemCalls().contents(of: path, atMost: maximumBytes + 1)
+        guard bytes.count <= maximumBytes, let text = String(validating: bytes, as: UTF8.self) else {
+          throw WeirError(.invalid, "\(path) is not a key; name a file that contains only the key", path: path)
+        }
+        return (text, path)
+      }
+    }
+  }
+#endif

@@ -1,0 +1,173 @@
+// DeliverPlan.swift: a plan in the program and in the tool: the same bytes, and nobody delivers others in a program's
+// name.
+import Foundation
+import Testing
+import Weir
+import WeirDelivery
+import WeirHTTP
+
+#if HTTP
+  extension EndToEnd {
+    @Suite struct DeliverPlan {
+      /// Seven vendors' forms and files, each at its own path of one server, with steps that change every event.
+      private static func plan(_ port: Int, _ place: String) -> String {
+        let presets = ["jsonl", "segment", "mixpanel", "amplitude", "posthog", "clickhouse", "otlp"]
+        let urls = presets.map { preset in
+          #""\#(preset)": {"to": "http://127.0.0.1:\#(port)/\#(place)/\#(preset)", "preset": "\#(preset)", "gzip": false}"#
+        }
+        return """
+          {"attempt_timeout": "1h", "flush": {"maximum_events": 50},
+           "contract": {"contract": "shop", "version": "1", "events": {"order.Paid": {"open": true, "fields":
+             {"currency": {"type": "string", "mandatory": true, "default": "EUR"}}}}},
+           "mapper": [
+             {"deriving": {"fields": {"average": {"ratio": ["total", "items"]}, "who": {"copy": "context.user.id"}}}},
+             {"adding": {"fields": {"channel": "web"}}}, {"without": {"events": ["debug.*"]}}, "snake_case"],
+           "providers": {"files": {"to": "\(place)"}, \(urls.joined(separator: ", "))}}
+          """
+      }
+
+      private struct Recorder {
+        let child: Child
+        let port: Int
+
+        /// A server that takes everything, and writes each body into a file named after the path.
+        init(_ directory: String) throws {
+          let code = """
+            import http.server, os, sys, threading
+            lock = threading.Lock()
+            class Handler(http.server.BaseHTTPRequestHandler):
+                protocol_version = "HTTP/1.1"
+                def do_POST(self):
+                    body = self.rfile.read(int(self.headers["content-length"]))
+                    name = "-".join(self.path.split("?")[0].strip("/").split("/")[:2])
+                    with lock, open(os.path.join(sys.argv[1], name), "ab") as file: file.write(body + b"\\n")
+                    answer = b"" if "clickhouse" in name else b'{"status":1}'
+                    self.send_response(200)
+                    self.send_header("content-type", "application/json")
+                    self.send_header("content-length", str(len(answer)))
+                    self.end_headers()
+                    self.wfile.write(answer)
+                def log_message(self, *arguments): pass
+            server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+            print(server.server_address[1], flush=True)
+            server.serve_forever()
+            """
+          child = try Child("/usr/bin/env", ["python3", "-c", code, directory])
+          try child.waitUntil { $0.output.contains(UInt8(ascii: "\n")) }
+          port = try #require(Int(String(decoding: child.output, as: UTF8.self).trimmingCharacters(in: .newlines)))
+        }
+      }
+
+      @Test func `the tool sends what the program sends, byte for byte`() async throws {
+        let scratch = try Scratch()
+        for folder in ["bodies", "files"] {
+          try FileManager.default.createDirectory(atPath: scratch(folder), withIntermediateDirectories: false)
+        }
+        let recorder = try Recorder(scratch("bodies"))
+        defer { _ = try? recorder.child.kill() }
+        let tracker = try Tracker(directory: scratch("log"))
+        for number in 0..<200 {
+          Bindings.with(user: "user-\(number % 7)", traits: ["plan": "pro"]) {
+            tracker.track("order.Paid", fields: ["totalAmount": 10, "total": .int(Int64(number)), "items": 4])
+            if number % 10 == 0 { tracker.track("debug.Trace", fields: ["n": .int(Int64(number))]) }
+          }
+        }
+        try tracker.close()
+        try Files.copy(scratch("log"), to: scratch("copy"))
+
+        let own = try DeliveryPlan(
+          json: Data(Self.plan(recorder.port, "program").utf8), directory: scratch("files"))
+        let dispatcher = try Dispatcher(directory: scratch("log"))
+        try dispatcher.add(own) { try HTTPProvider($0) }
+        let run = Task { try await dispatcher.run(budget: .seconds(900)) }
+        let report = await dispatcher.flush(timeout: .seconds(900))
+        #expect(report.isComplete, "\(report)")
+        run.cancel()
+        _ = try await run.value
+
+        try Data(Self.plan(recorder.port, "tool").utf8).write(to: URL(fileURLWithPath: scratch("files/plan.json")))
+        let outcome = try Tool.run("deliver", scratch("copy"), "--plan", scratch("files/plan.json"))
+        try Tool.require(outcome, code: 0, "weir deliver --plan")
+        let presets = ["jsonl", "segment", "mixpanel", "amplitude", "posthog", "clickhouse", "otlp"]
+        for preset in presets {
+          let mine = try Files.read(scratch("bodies/program-\(preset)"))
+          let its = try Files.read(scratch("bodies/tool-\(preset)"))
+          #expect(mine.count > 10_000, "\(preset)")
+          #expect(mine == its, "\(preset)")
+        }
+        let files = try ["program", "tool"].map { place in
+          try Files.names(in: scratch("files/\(place)")).filter { $0.contains(".jsonl") }.sorted()
+            .map { try Files.read(scratch("files/\(place)/\($0)")) }
+        }
+        #expect(files[0] == files[1])
+        let text = String(decoding: files[0].flatMap { $0 }, as: UTF8.self)
+        #expect(text.components(separatedBy: "\"currency\":\"EUR\"").count == 201)
+        #expect(!text.contains("debug"))
+      }
+
+      @Test func `in a program's name the tool delivers only what the program would, or when it is told to`() throws {
+        let scratch = try Scratch()
+        let tracker = try Tracker(directory: scratch("log"))
+        tracker.track("a.Happened", fields: ["b": 1])
+        let dispatcher = try Dispatcher(tracker)
+        try dispatcher.add(
+          DeliveryPlan([
+            .init("plain", to: .init(scratch("plain")), mapper: .snakeCase()),
+            .init("closed", to: .init(scratch("closed")), mapper: .adding("c") { _ in 1 }),
+          ]))
+        try tracker.close()
+        try Data(#"{"mapper": ["snake_case"], "providers": {"plain": {"to": "out"}, "closed": {"to": "out"}}}"#.utf8)
+          .write(to: URL(fileURLWithPath: scratch("plan.json")))
+        func deliver(_ arguments: String...) throws -> Outcome {
+          try Tool.run(["deliver", scratch("log")] + arguments)
+        }
+
+        let bare = try deliver("--to", scratch("out"), "--name", "plain")
+        #expect(bare.code == 2, "\(bare.errors)")
+        #expect(bare.errors.contains("--anyway") && bare.errors.contains("snake_case"), "\(bare.errors)")
+        try Tool.require(deliver("--plan", scratch("plan.json"), "--name", "plain"), code: 0, "the same plan")
+        let closed = try deliver("--plan", scratch("plan.json"), "--name", "closed")
+        #expect(closed.code == 2, "\(closed.errors)")
+        #expect(closed.errors.contains("adding(c, _:)"), "\(closed.errors)")
+        let both = try deliver("--plan", scratch("plan.json"))
+        #expect(both.code == 2, "\(both.errors)")
+        try Tool.require(deliver("--plan", scratch("plan.json"), "--anyway"), code: 0, "--anyway")
+        let other = try deliver("--to", scratch("other"), "--name", "other")
+        try Tool.require(other, code: 0, "another name")
+      }
+
+      @Test func `a plan is checked and shown`() throws {
+        let scratch = try Scratch()
+        try Tool.record(scratch("log"), sending: Numbered.lines(1...3))
+        let path = scratch("plan.json")
+        func write(_ text: String) throws { try Data(text.utf8).write(to: URL(fileURLWithPath: path)) }
+        try write("{\n\"providers\": {\"a\": {\"too\": 1},\n\"b\": {\"mapper\": [\"snakes\"]}}}")
+        let wrong = try Tool.run("plan", "check", path)
+        #expect(wrong.code == 2)
+        #expect(wrong.errors.contains("line 2") && wrong.errors.contains("line 3"), "\(wrong.errors)")
+        try write(
+          #"""
+          {"providers": {
+            "a": {"to": "http://localhost:1", "preset": "segment", "key_env": "NOT_SET", "mapper": ["title_case"]},
+            "b": {"to": "out"}, "c": {"mapper": [{"without": {"events": ["line"]}}]}}}
+          """#)
+        let checked = try Tool.run("plan", "check", path)
+        try Tool.require(checked, code: 0, "weir plan check")
+        try write(checked.text)
+        let again = try Tool.run("plan", "check", path)
+        #expect(again.text == checked.text)
+        let offset = try #require(try Tool.cat(scratch("log")).first?.offset)
+        let shown = try Tool.run("plan", "show", path, scratch("log"), "\(offset)")
+        try Tool.require(shown, code: 0, "weir plan show")
+        let lines = try shown.text.split(separator: "\n").map {
+          try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+        }
+        try #require(lines.count == 3)
+        #expect((lines[0]["gets"] as? [String: Any])?["event"] as? String == "Line")
+        #expect((lines[1]["gets"] as? [String: Any])?["name"] as? String == "line")
+        #expect(lines[2]["withheld"] as? Bool == true)
+        #expect(try Tool.run("plan", "show", path, scratch("log"), "\(offset)", "--name", "x").code == 2)
+      }
+    }
+  }
+#endif

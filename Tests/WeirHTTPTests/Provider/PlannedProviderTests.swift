@@ -1,0 +1,66 @@
+// Providers of plans: what of an entry they need, and where they find their keys.
+
+#if HTTP
+  import Foundation
+  import Testing
+  import Weir
+  import WeirDelivery
+
+  @testable import WeirHTTP
+
+  struct PlannedProviderTests {
+    private func secret(_ text: String) throws -> Secret {
+      let name = "WEIR_KEY_\(UUID().uuidString.prefix(8))"
+      setenv(name, text, 1)
+      defer { unsetenv(name) }
+      return try Secret(at: .environment(name))
+    }
+
+    @Test func `a key is read without what is around it`() throws {
+      #expect(try secret("  abc123 \n").withValue { $0 } == "abc123")
+    }
+
+    @Test(arguments: ["", " \n", "a b", "a\nb", "sEcReTé", "sEcReT\r\nX-Evil: 1"])
+    func `a text that can't be a key is refused, and not repeated`(text: String) {
+      let error = #expect(throws: WeirError.self) { try secret(text) }
+      #expect(error?.message.contains("sEcReT") == false)
+    }
+
+    @Test func `a variable that is not set is an error`() {
+      #expect(throws: WeirError.self) { try Secret(at: .environment("WEIR_NO_SUCH_KEY")) }
+    }
+
+    @Test func `a key is read from a file`() throws {
+      let folder = FileManager.default.temporaryDirectory.appendingPathComponent("weir-key-\(UUID().uuidString)")
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(at: folder) }
+      func read(_ bytes: [UInt8]) throws -> String {
+        let file = folder.appendingPathComponent("key")
+        try Data(bytes).write(to: file)
+        return try Secret(at: .file(file.path)).withValue { $0 }
+      }
+      #expect(try read(Array("k1\n".utf8)) == "k1")
+      #expect(try read(Array(repeating: 0x61, count: Secret.maximumBytes)).utf8.count == Secret.maximumBytes)
+      #expect(throws: WeirError.self) { try read(Array(repeating: 0x61, count: Secret.maximumBytes + 1)) }
+      #expect(throws: WeirError.self) { try read([0x61, 0xFF]) }
+      #expect(throws: WeirError.self) { try read([]) }
+      #expect(throws: WeirError.self) { try Secret(at: .file(folder.path)) }
+      #expect(throws: WeirError.self) { try Secret(at: .file(folder.path + "/none")) }
+    }
+
+    @Test func `an entry makes a provider of its name, without a connection`() throws {
+      var destination = DeliveryPlan.Destination("http://localhost:1")
+      destination.preset = .segment
+      #expect(try HTTPProvider(.init("shop", to: destination)).name == "shop")
+      #expect(throws: WeirError.self) { try HTTPProvider(.init("shop")) }
+      #expect(throws: WeirError.self) { try HTTPProvider(.init("shop", to: .init("out"))) }
+      destination.key = .environment("WEIR_NO_SUCH_KEY")
+      let error = #expect(throws: WeirError.self) { try HTTPProvider(.init("shop", to: destination)) }
+      #expect(error?.message.contains("the key of shop: ") == true)
+      destination.key = nil
+      destination.preset = .mixpanel
+      destination.user = "account"
+      #expect(throws: WeirError.self) { try HTTPProvider(.init("shop", to: destination)) }
+    }
+  }
+#endif
