@@ -152,6 +152,7 @@ final class Announcements: Sendable {
     }
     progress.withLock { $0.suspended = suspended }
     capture(.suspended)
+    tracker.companions.tellOfSuspension()
   }
 
   private func resume(_ stop: ResumeWatch.Stop, _ isNoticed: Bool) {
@@ -176,6 +177,7 @@ final class Announcements: Sendable {
     for reference in found.scopes.reversed() {
       if let receipt = reference.scope?.resume() { count(receipt) }
     }
+    tracker.companions.tellOfResumption()
     tellObservers(.resume)
   }
 

@@ -38,6 +38,10 @@ public import Weir
 /// signals and other threads that note a state wait for them. A state that an observer notes is announced afterwards.
 /// States belong to the process: their events and observers have none of the bindings of the thread that notes them.
 ///
+/// **Delivery.** At `suspend` and `resume`, the tracker's dispatcher delivers waiting events, with the flush policies'
+/// triggers `suspend` and `resume`. The close of the tracker, which ends a dispatcher's run, ends the scopes that are
+/// still open, with the interaction `shutdown`.
+///
 /// **End.** A released life cycle observes nothing more, and the previous handlers are restored. A tracker has at most
 /// one life cycle, which looks after the tracker's scopes. A program should have one. In a forked child, a life cycle
 /// does nothing, and its handlers pass signals on.

@@ -78,6 +78,11 @@ final class OpenScopes: LogCompanion {
     return found.sorted { $0.number < $1.number }.compactMap(\.reference.scope)
   }
 
+  /// Ends the open scopes, latest first: their ends are events of the log.
+  func logWillClose() {
+    for scope in open.reversed() { scope.end(interaction: "shutdown") }
+  }
+
   func logWillBeFreed() {}
 
   // MARK: The life cycle

@@ -29,10 +29,10 @@ public import Weir
 /// ``LifeCycle``, the time in which the process stood still is excluded too. Without one, only explicit suspensions are
 /// excluded.
 ///
-/// **End.** A scope ends with the first of these: ``end(interaction:)``, the shutdown of the life cycle (interaction
-/// `shutdown`), or the release of the last reference (interaction `released`). Work that is bound to an ended scope
-/// continues, and its events still carry the scope's id. A child may outlive its parent. Tasks that are started within
-/// a scope don't retain the scope.
+/// **End.** A scope ends with the first of these: ``end(interaction:)``, the shutdown of the life cycle or the close of
+/// the tracker (interaction `shutdown`), or the release of the last reference (interaction `released`). Work that is
+/// bound to an ended scope continues, and its events still carry the scope's id. A child may outlive its parent. Tasks
+/// that are started within a scope don't retain the scope.
 ///
 /// **Threads.** Any thread or task may call any member at any time. In a forked child, scopes do nothing.
 ///

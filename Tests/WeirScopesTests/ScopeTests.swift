@@ -247,19 +247,34 @@ struct ScopeTests {
     }
   }
 
+  @Test func `the close of a tracker ends the open scopes, latest first`() throws {
+    try ScopeLog.with { log throws in
+      let outer = log.tracker.beginScope("outer")
+      let inner = outer.run { log.tracker.beginScope("inner") }
+      log.tracker.beginScope("done").end()
+      try log.tracker.close()
+      #expect(inner.parent == outer.id)
+      let events = try EventReader(directory: log.tracker.directory).all().sorted { $0.time < $1.time }
+      let ends = try events.compactMap { event -> String? in
+        guard case .exited(let name, let interaction, _, _)? = try ScopeEvent(event) else { return nil }
+        return "\(name) \(interaction)"
+      }
+      #expect(ends == ["done end", "inner shutdown", "outer shutdown"])
+    }
+  }
+
   @Test func `a scope of a closed tracker captures nothing`() throws {
     try ScopeLog.with { log throws in
       let before = log.tracker.beginScope("before")
       try log.tracker.close()
-      #expect(before.suspend() == .dropped(.closed))
-      #expect(before.resume() == .dropped(.closed))
+      #expect(before.isEnded)
+      #expect(before.suspend() == nil)
       #expect(before.track(Checkout.started(cart: 1)) == .dropped(.closed))
-      #expect(before.end() == .dropped(.closed))
       #expect(before.end() == nil)
       let after = log.tracker.beginScope("after")
       #expect(after.entered == .dropped(.closed))
       #expect(after.run { Scope.current === after })
-      #expect(try EventReader(directory: log.tracker.directory).all().map(\.name) == ["scope.entered"])
+      #expect(try EventReader(directory: log.tracker.directory).all().map(\.name) == ["scope.entered", "scope.exited"])
     }
   }
 

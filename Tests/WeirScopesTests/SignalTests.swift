@@ -30,7 +30,8 @@ private struct Victim {
       directory: Self.directory(name, of: getppid()), configuration: quiet { $0.drainInterval = .milliseconds(1) })
   }
 
-  /// One that does not look at the clocks by itself, unless told to: a machine that stalls for a second looks like a stop.
+  /// One that does not look at the clocks by itself, unless told to: a machine that stalls for a second looks like a
+  /// stop.
   func lifeCycle(_ signals: Set<LifeCycle.Signal>, pause: Duration = .seconds(3600)) throws -> LifeCycle {
     var configuration = LifeCycle.Configuration()
     configuration.signals = signals
@@ -53,8 +54,8 @@ private struct Victim {
     try? FileManager.default.removeItem(atPath: directory(name, of: getpid()))
   }
 
-  /// Has somebody else stop this process (unless it stops by itself), wait until it stands still, capture nothing for so
-  /// long, and have it go on. Answers once it does.
+  /// Has somebody else stop this process (unless it stops by itself), wait until it stands still, capture nothing for
+  /// so long, and have it go on. Answers once it does.
   static func stopped(by stop: String = ":", seconds: Double = 0.2) throws {
     let shell = Process()
     shell.executableURL = URL(filePath: "/bin/sh")
@@ -377,7 +378,8 @@ struct SignalTests {
     #expect(events.map(\.name) == ["process.started", "scope.entered", "scope.exited", "scope.entered", "last"])
   }
 
-  /// A child of a fork has the handlers, too: there a signal does what it did before, and the parent knows nothing of it.
+  /// A child of a fork has the handlers, too: there a signal does what it did before, and the parent knows nothing of
+  /// it.
   @Test func `a fork passes signals on`() async throws {
     defer { Victim.remove("fork") }
     await #expect(processExitsWith: .exitCode(0)) {

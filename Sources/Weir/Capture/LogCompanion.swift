@@ -2,15 +2,27 @@
 
 /// An object that uses a tracker's open log without retaining the tracker.
 package protocol LogCompanion: AnyObject, Sendable {
+  /// The tracker is about to be closed: events captured in this call are the log's last.
+  func logWillClose()
+
   /// The tracker was closed: the log gets no further events. May wait for remaining work on the log.
   func logDidClose()
 
   /// The tracker is about to free its log. Once this call returns, the companion must not touch the log.
   func logWillBeFreed()
+
+  /// The process is about to stand still, or to move to the background.
+  func processSuspends()
+
+  /// The process continues after a standstill.
+  func processResumes()
 }
 
 extension LogCompanion {
+  package func logWillClose() {}
   package func logDidClose() {}
+  package func processSuspends() {}
+  package func processResumes() {}
 }
 
 /// The companions of one tracker, retained until the tracker ends. A forked child has no companions.
@@ -46,8 +58,20 @@ package final class LogCompanions: Sendable {
     _ = companions.withLock { $0.removeAll { $0 === companion } }
   }
 
+  func tellOfComingClose() {
+    for companion in all { companion.logWillClose() }
+  }
+
   func tellOfClose() {
     for companion in all { companion.logDidClose() }
+  }
+
+  package func tellOfSuspension() {
+    for companion in all { companion.processSuspends() }
+  }
+
+  package func tellOfResumption() {
+    for companion in all { companion.processResumes() }
   }
 
   func tellOfFreeing() {

@@ -151,6 +151,7 @@ public final class Tracker: Sendable {
       refusalWatch?.finish()
       companions.tellOfClose()
     }
+    companions.tellOfComingClose()
     try handle.close()
   }
 
@@ -169,6 +170,9 @@ public final class Tracker: Sendable {
   public var lastDefinitionError: WeirError? {
     refusals.withLock { $0.last } ?? nil
   }
+
+  /// Warns the program's logger.
+  package func warn(_ message: String) { logger?.warning("\(message)") }
 
   /// Notes that events of a type are refused. Logs each type once, because the error may occur at every event.
   func note(_ type: any Event.Type, _ message: String) {
