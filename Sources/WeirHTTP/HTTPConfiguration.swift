@@ -111,8 +111,8 @@
     /// the others.
     public internal(set) var unnamedRejections: UInt64 = 0
 
-    /// Associations that the vendor refused. Events name their user nevertheless.
-    public internal(set) var refusedAssociations: UInt64 = 0
+    /// Requests that tell of users, and that the vendor refused. Events name their user nevertheless.
+    public internal(set) var refusedIdentifications: UInt64 = 0
 
     /// Creates counts of zero.
     public init() {}

@@ -52,12 +52,17 @@
     /// the answer says nothing, ``HTTPFailure``.
     func read(_ answer: HTTPAnswer, of batch: HTTPBatch) throws -> HTTPReading
 
-    /// Returns the request that associates the process's default user; `nil` if the vendor has no such request. There
-    /// is no request for a disassociation: later events simply name no user.
-    func identify(_ user: EventUser) -> HTTPPost?
+    /// Returns the parts of a request that tell the vendor what is known about a user and about the user's groups. They
+    /// are sent in the same request, before `event`, whose ``PreparedEvent/identifies`` is set; `nil` stands for no
+    /// event. Returns none if the vendor takes users in requests of their own, or not at all.
+    func identification(of user: EventUser, before event: PreparedEvent?) -> [[UInt8]]
 
-    /// Reads the answer to an association. Throws what ``read(_:of:)`` throws, unless the vendor accepted the
-    /// association.
+    /// Returns the requests that tell the vendor what is known about these users, apart from events. They are sent
+    /// before the request with the users' events. Returns none if the vendor has no such request.
+    func identify(_ users: [EventUser]) -> [HTTPPost]
+
+    /// Reads the answer to a request of ``identify(_:)``, or to a request with an identification and no event. Throws
+    /// what ``read(_:of:)`` throws, unless the vendor accepted the request.
     func readIdentify(_ answer: HTTPAnswer) throws
   }
 
@@ -71,7 +76,8 @@
       try answer.standardReading(of: batch)
     }
 
-    public func identify(_ user: EventUser) -> HTTPPost? { nil }
+    public func identification(of user: EventUser, before event: PreparedEvent?) -> [[UInt8]] { [] }
+    public func identify(_ users: [EventUser]) -> [HTTPPost] { [] }
 
     public func readIdentify(_ answer: HTTPAnswer) throws {
       let reading = try answer.standardReading(of: HTTPBatch(events: [], encoded: []))
@@ -120,27 +126,53 @@
     /// The results of ``HTTPPreset/encode(_:)`` for the events.
     public let encoded: [[UInt8]]
 
+    /// The results of ``HTTPPreset/identification(of:before:)``, by the index of the event that they come before.
+    public let identifications: [Int: [[UInt8]]]
+
     /// Creates a batch of events and their encodings.
-    public init(events: [PreparedEvent], encoded: [[UInt8]]) {
+    public init(events: [PreparedEvent], encoded: [[UInt8]], identifications: [Int: [[UInt8]]] = [:]) {
       precondition(events.count == encoded.count)
       self.events = events
       self.encoded = encoded
+      self.identifications = identifications
     }
 
     /// The number of events.
     public var count: Int { events.count }
 
-    /// Returns the encoded events, with `separator` between them, `open` before the first and `close` after the last.
+    /// The number of events and identifications.
+    var partCount: Int { identifications.values.reduce(count) { $0 + $1.count } }
+
+    /// The parts of the request's body: the encoded events, each after its identification.
+    private var parts: [[UInt8]] {
+      guard !identifications.isEmpty else { return encoded }
+      return (0...count).flatMap { (identifications[$0] ?? []) + encoded[$0..<min($0 + 1, count)] }
+    }
+
+    /// Returns the encoded events and identifications, with `separator` between them, `open` before the first and
+    /// `close` after the last.
     public func body(open: String = "", separator: String = "", close: String = "") -> [UInt8] {
+      let parts = parts
       var bytes: [UInt8] = []
-      bytes.reserveCapacity(encoded.reduce(open.utf8.count + close.utf8.count) { $0 + $1.count + separator.utf8.count })
+      bytes.reserveCapacity(parts.reduce(open.utf8.count + close.utf8.count) { $0 + $1.count + separator.utf8.count })
       bytes += open.utf8
-      for (index, event) in encoded.enumerated() {
+      for (index, part) in parts.enumerated() {
         if index > 0 { bytes += separator.utf8 }
-        bytes += event
+        bytes += part
       }
       bytes += close.utf8
       return bytes
+    }
+
+    /// The index of the event in this place of the body, or of the event after the identification there; `nil` if there
+    /// is none.
+    public func event(inPlace place: Int) -> Int? {
+      guard !identifications.isEmpty else { return events.indices.contains(place) ? place : nil }
+      var end = 0
+      return events.indices.first { index in
+        end += (identifications[index]?.count ?? 0) + 1
+        return place >= 0 && place < end
+      }
     }
 
     /// A text that is equal for two batches if and only if they have the same events. Endpoints use it to recognise

@@ -36,6 +36,9 @@
     /// The provider's name.
     public let name: String
 
+    /// What a plan gives the endpoint in place of users' ids; `nil` for the ids.
+    package let pseudonym: Pseudonym?
+
     private let preset: any HTTPPreset
     private let endpoint: HTTPEndpoint
     private let configuration: HTTPConfiguration
@@ -60,10 +63,18 @@
     ///
     /// Throws `invalid` if the address is invalid, the name can't be a cursor's name, or a request can't carry the key
     /// or another header. Makes no connection.
-    public init(
+    public convenience init(
       _ preset: any HTTPPreset, name: String? = nil, configuration: HTTPConfiguration = HTTPConfiguration(),
       client: HTTPClient? = nil
     ) throws(WeirError) {
+      try self.init(preset, name: name, configuration: configuration, client: client, pseudonym: nil)
+    }
+
+    init(
+      _ preset: any HTTPPreset, name: String? = nil, configuration: HTTPConfiguration, client: HTTPClient? = nil,
+      pseudonym: Pseudonym?
+    ) throws(WeirError) {
+      self.pseudonym = pseudonym
       let name = name ?? preset.providerName
       try Cursor.checkProviderName(name)
       self.name = name
@@ -103,23 +114,47 @@
       }
     }
 
-    /// Associates the user, if the vendor has a request for that. Refusals are counted and ignored: every event names
-    /// its user anyway, and one invalid trait must not block the following events.
-    public func associate(_ user: EventUser) async throws {
-      guard !user.id.isEmpty, let post = preset.identify(user) else { return }
+    /// Tells the vendor what is known about a user, if the vendor has a request for that. Refusals are counted and
+    /// ignored: every event names its user anyway, and one invalid trait must not block the following events.
+    public func identify(_ user: EventUser) async throws {
+      guard !user.id.isEmpty else { return }
+      let parts = preset.identification(of: user, before: nil)
       do {
-        try preset.readIdentify(try await send(post))
-      } catch let refused as BatchRefused {
-        counted.withLock { $0.refusedAssociations += 1 }
-        let reason = scrubber.clean(refused.reason)
-        configuration.logger?.warning("\(name): the association of a user was refused: \(reason)")
+        if !parts.isEmpty { try await tell(apart: parts[...]) }
+        try await tell(preset.identify([user]))
       } catch {
         throw scrubber.clean(error)
       }
     }
 
-    /// Does nothing: no vendor has a request for it. Later events name no user.
-    public func disassociate() async throws {}
+    private func tell(_ posts: [HTTPPost]) async throws {
+      for post in posts {
+        do {
+          try preset.readIdentify(try await send(post))
+        } catch let refused as BatchRefused {
+          note(refused)
+        }
+      }
+    }
+
+    /// Sends these identifications without events. A refused request is halved, until the fault is alone.
+    private func tell(apart parts: ArraySlice<[UInt8]>) async throws {
+      do {
+        try preset.readIdentify(
+          try await send(preset.post(HTTPBatch(events: [], encoded: [], identifications: [0: Array(parts)]))))
+      } catch let refused as BatchRefused {
+        guard parts.count > 1 else { return note(refused) }
+        let middle = parts.startIndex + parts.count / 2
+        try await tell(apart: parts[..<middle])
+        try await tell(apart: parts[middle...])
+      }
+    }
+
+    private func note(_ refused: BatchRefused) {
+      counted.withLock { $0.refusedIdentifications += 1 }
+      let reason = scrubber.clean(refused.reason)
+      configuration.logger?.warning("\(name): what is known about a user was refused: \(reason)")
+    }
 
     /// Closes the connections. A given client is not shut down.
     public func shutdown() async {
@@ -195,6 +230,9 @@
       private let provider: HTTPProvider
       private let events: [PreparedEvent]
       private let encoded: [[UInt8]]
+      private var identifications: [Int: [[UInt8]]]
+      /// The events that tell of users in a request of its own, and have yet to.
+      private var untold: Set<Int>
       private var waiting: [[Int]]
       private var decided: [Verdict?]
       private var hasAnswer = false
@@ -204,6 +242,8 @@
         self.events = events
         let cut = RequestCutter(events, for: provider.preset, most: provider.size.withLock { $0.most })
         encoded = cut.encoded
+        identifications = cut.identifications
+        untold = Set(events.indices.filter { events[$0].identifies })
         waiting = cut.requests.reversed()
         decided = Array(repeating: nil, count: events.count)
         for (index, reason) in cut.unfit { decided[index] = .rejected(reason) }
@@ -230,20 +270,58 @@
         return decided.map { $0 ?? rest }
       }
 
+      /// Tells the vendor what the events of a request say about their users; of a user, the latest.
+      private mutating func identify(_ request: [Int]) async throws {
+        let telling = request.filter(untold.contains)
+        guard !telling.isEmpty else { return }
+        var places: [String: Int] = [:]
+        var users: [EventUser] = []
+        for user in telling.compactMap({ events[$0].context.user }) {
+          if let place = places[user.id] {
+            users[place] = user
+          } else {
+            places[user.id] = users.count
+            users.append(user)
+          }
+        }
+        try await provider.tell(provider.preset.identify(users))
+        untold.subtract(telling)
+      }
+
       private mutating func settle(_ request: [Int]) async throws {
-        let batch = HTTPBatch(events: request.map { events[$0] }, encoded: request.map { encoded[$0] })
-        let answer = try await provider.send(batch)
-        let reading = try provider.preset.read(answer, of: batch)
+        try await identify(request)
+        let told = request.enumerated().compactMap { place, index in identifications[index].map { (place, $0) } }
+        let batch = HTTPBatch(
+          events: request.map { events[$0] }, encoded: request.map { encoded[$0] },
+          identifications: Dictionary(uniqueKeysWithValues: told))
+        var reading: HTTPReading
+        do {
+          reading = try provider.preset.read(try await provider.send(batch), of: batch)
+        } catch is BatchRefused where !told.isEmpty {
+          // The fault may be a trait, and must not cost an event.
+          try await provider.tell(apart: told.flatMap(\.1)[...])
+          for index in request { identifications[index] = nil }
+          waiting.append(request)
+          return
+        }
         guard reading.verdicts.count == batch.count else {
           throw HTTPFailure("the preset read \(reading.verdicts.count) verdicts for \(batch.count) events")
+        }
+        var isWithout = false
+        for (place, parts) in told {
+          guard case .rejected = reading.verdicts[place] else { continue }
+          try await provider.tell(apart: parts[...])
+          identifications[request[place]] = nil
+          reading.verdicts[place] = .retry(after: .zero)
+          isWithout = true
         }
         provider.note(reading)
         var again: [Int] = []
         for (index, verdict) in zip(request, reading.verdicts) {
           if verdict == .retry(after: .zero) { again.append(index) } else { decided[index] = verdict }
         }
-        // Fewer events than before, so the loop ends.
-        if again.count < request.count {
+        // Fewer events or identifications than before, so the loop ends.
+        if again.count < request.count || isWithout {
           if !again.isEmpty { waiting.append(again) }
         } else {
           for index in again { decided[index] = .retry(after: .zero) }

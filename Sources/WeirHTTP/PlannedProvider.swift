@@ -27,19 +27,24 @@
       configuration.tls.certificate = destination.certificate
       configuration.tls.privateKey = destination.certificateKey
       if destination.to.lowercased().hasPrefix("https:") { try configuration.tls.check() }
-      var key: Secret?
-      do throws(WeirError) {
-        key = try destination.key.map { key throws(WeirError) in try Secret(at: key) }
-      } catch {
-        throw WeirError(error.code, "the key of \(entry.name): \(error.message)", path: error.path)
+      func secret(_ key: DeliveryPlan.Destination.Key?, _ what: String) throws(WeirError) -> Secret? {
+        do throws(WeirError) {
+          return try key.map { key throws(WeirError) in try Secret(at: key) }
+        } catch {
+          throw WeirError(error.code, "the \(what) of \(entry.name): \(error.message)", path: error.path)
+        }
       }
+      let key = try secret(destination.key, "key")
+      let pseudonym = try secret(destination.pseudonymKey, "key of pseudonyms").map { Pseudonym(key: $0) }
       try self.init(
         destination.preset.preset(
           endpoint: destination.to, key: key, user: destination.user, project: destination.project,
-          table: destination.table),
-        name: entry.name, configuration: configuration)
+          table: destination.table, groups: destination.groups),
+        name: entry.name, configuration: configuration, pseudonym: pseudonym)
     }
   }
+
+  extension HTTPProvider: PseudonymousProvider {}
 
   extension DeliveryPlan.Entry {
     /// The event in the form of the entry's preset; `nil` if the destination is no URL. Throws what the preset throws
@@ -48,7 +53,7 @@
       guard let destination, destination.isURL else { return nil }
       return try destination.preset.preset(
         endpoint: destination.to, key: nil, user: destination.user, project: destination.project,
-        table: destination.table
+        table: destination.table, groups: destination.groups
       ).encode(event)
     }
   }

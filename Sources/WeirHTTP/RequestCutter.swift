@@ -12,6 +12,8 @@
     private(set) var unfit: [Int: String] = [:]
     /// The encoded events; empty for events that can't be sent.
     private(set) var encoded: [[UInt8]] = []
+    /// What the vendor is told of users, by the index of the event that it comes before.
+    private(set) var identifications: [Int: [[UInt8]]] = [:]
 
     /// `most` is the maximum size of a body, unless a single event is larger; `nil` for the vendor's limit.
     init(_ events: [PreparedEvent], for preset: some HTTPPreset, most wanted: Int? = nil) {
@@ -22,6 +24,7 @@
       let mostOfOne = min(limits.eventBytes ?? .max, most)
       let mostOfRequest = min(most, max((wanted ?? .max) - frame, 1))
       var request: [Int] = []
+      var parts = 0
       var bytes = 0
       encoded.reserveCapacity(events.count)
       for (index, event) in events.enumerated() {
@@ -37,14 +40,25 @@
           unfit[index] = "\(error)"
           continue
         }
-        // One more byte for the separator before the event.
-        let size = encoded[index].count + 1
-        if request.count == mostEvents || (!request.isEmpty && bytes + size > mostOfRequest) {
-          requests.append(request)
+        if event.identifies, let user = event.context.user {
+          // What is too large to be told is left out: every event names its user anyway.
+          let told = preset.identification(of: user, before: event)
+          let isSendable =
+            told.count < mostEvents && told.allSatisfy { $0.count <= mostOfOne }
+            && told.reduce(encoded[index].count) { $0 + $1.count + 1 } <= most
+          if isSendable, !told.isEmpty { identifications[index] = told }
+        }
+        let told = identifications[index] ?? []
+        // One more byte for the separator before each part.
+        let size = told.reduce(encoded[index].count + 1) { $0 + $1.count + 1 }
+        if parts + told.count + 1 > mostEvents || (!request.isEmpty && bytes + size > mostOfRequest) {
+          if !request.isEmpty { requests.append(request) }
           request = []
+          parts = 0
           bytes = 0
         }
         request.append(index)
+        parts += told.count + 1
         bytes += request.count == 1 ? size - 1 : size
       }
       if !request.isEmpty { requests.append(request) }

@@ -53,6 +53,7 @@ public final class ScriptedProvider: Provider, Sendable {
     case setup
     case associate(EventUser)
     case disassociate
+    case identify(EventUser)
     /// The ids of the events, in the given order.
     case deliver([EventID])
     case shutdown
@@ -138,6 +139,10 @@ extension ScriptedProvider {
 
   public func disassociate() async throws {
     state.withLock { $0.calls.append(.disassociate) }
+  }
+
+  public func identify(_ user: EventUser) async throws {
+    state.withLock { $0.calls.append(.identify(user)) }
   }
 
   public func deliver(_ events: [PreparedEvent]) async throws -> [Verdict] {

@@ -63,6 +63,24 @@
       #expect(cut.unfit.isEmpty)
     }
 
+    @Test func `what is told of users counts as events do`() throws {
+      let events = (0..<4).map { number in
+        var event = sampleEvent(number, user: EventUser(id: "u", traits: ["plan": "pro"]))
+        event.identifies = number.isMultiple(of: 2)
+        return event
+      }
+      let preset = SegmentPreset(writeKey: Secret("k"))
+      let cut = RequestCutter(events, for: preset)
+      #expect(cut.identifications.keys.sorted() == [0, 2])
+      let body = preset.post(
+        HTTPBatch(events: events, encoded: cut.encoded, identifications: cut.identifications)
+      ).body.count
+      for most in [body, body - 1] {
+        let cut = RequestCutter(events, for: preset, most: most)
+        #expect(cut.requests.map(\.count) == (most == body ? [4] : [3, 1]))
+      }
+    }
+
     @Test func `events go one by one where a limit is nothing`() {
       #expect(cut(3, HTTPLimits(events: 0)).requests == [[0], [1], [2]])
     }

@@ -33,7 +33,7 @@ public struct StoredEvent: Hashable, Sendable {
   public let declaration: EventType?
 
   /// The global fields, user, view and bound fields that the event was captured with.
-  public let context: EventContext
+  public package(set) var context: EventContext
 
   /// The time of the capture on the machine's monotonic clock, which does not count time in suspension, in nanoseconds
   /// since a moment of the boot ``bootID``. `nil` if the time is not known.

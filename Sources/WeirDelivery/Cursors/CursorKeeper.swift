@@ -25,6 +25,8 @@ struct CursorKeeper {
   private let cursor: Cursor
   private var lock: CursorLock?
   private var associations: AssociationFile
+  /// What the provider was told of its users.
+  private(set) var users: ToldUsers
   /// Whether events are settled that the cursor on disk does not include.
   private var isMoved = false
   private var nextMove = Duration.zero
@@ -44,6 +46,8 @@ struct CursorKeeper {
     let whole = try directory.tally(from: .max)
     end = whole.nextOffset
     acceptedBelowEnd = whole.acceptedBelow
+    users = try ToldUsers(
+      orders.name, of: log.directory, limit: orders.options.userMemory, end: end, calls: calls)
     let resumption = try Resumption(cursor.found, in: log.directory, end: end)
     if let warning = resumption.warning {
       orders.configuration.logger?.warning("delivery to \(orders.name) from \(log.directory): \(warning)")
@@ -76,6 +80,11 @@ struct CursorKeeper {
     associations.add(change)
   }
 
+  /// Notes that the provider was told what is known about this user.
+  mutating func identified(_ user: EventUser, at offset: Offset) {
+    users.add(user, at: offset)
+  }
+
   /// Notes that events may have been settled.
   mutating func noteProgress(_ span: SettledSpan) {
     isMoved = span.position > durable.offset
@@ -97,6 +106,7 @@ struct CursorKeeper {
     }
     do throws(WeirError) {
       try associations.write(upTo: span.association)
+      try users.write()
       try cursor.move(to: position)
       durable = position
       isMoved = false

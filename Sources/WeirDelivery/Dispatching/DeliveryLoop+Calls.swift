@@ -16,10 +16,15 @@ extension DeliveryLoop {
   /// Tells the provider of a change of the user, in the change's place among the events.
   func tell(_ change: HeldAssociation) {
     let provider = orders.provider
-    let isTold = makeCall(change.user == nil ? "disassociate()" : "associate(_:)") {
-      if let user = change.user { try await provider.associate(user) } else { try await provider.disassociate() }
+    var user = change.user
+    if let id = user?.id, let pseudonym = orders.options.pseudonym { user?.id = pseudonym(id) }
+    let news = user.flatMap { keeper.users.isNews($0, at: change.offset) ? $0 : nil }
+    let isTold = makeCall(user == nil ? "disassociate()" : "associate(_:)") { [user] in
+      if let user { try await provider.associate(user) } else { try await provider.disassociate() }
+      if let news { try await provider.identify(news) }
     }
     guard isTold else { return queue.putBack(change) }
+    if let news { keeper.identified(news, at: change.offset) }
     if !change.isRepeated {
       plan.left(events: 1)
       keeper.told(change)
@@ -32,6 +37,8 @@ extension DeliveryLoop {
   func give(_ batch: [HeldEvent]) {
     var batch = batch
     for index in batch.indices { batch[index].attempts += 1 }
+    // The users of dead letters are not those of today.
+    if !orders.isRedrive { keeper.users.mark(&batch) }
     let provider = orders.provider
     let events = batch.map(\.prepared)
     let began = Timestamp.now
@@ -65,7 +72,13 @@ extension DeliveryLoop {
 
   /// Applies the consequences of an answer.
   private func settle(_ settlement: Settlement) {
-    for event in settlement.accepted { settle(event.offset, Outcomes(acknowledged: 1)) }
+    for event in settlement.accepted {
+      if event.prepared.identifies, let user = event.prepared.context.user {
+        keeper.identified(user, at: event.offset)
+      }
+      settle(event.offset, Outcomes(acknowledged: 1))
+    }
+    publish(settlement.accepted) { _ in .acknowledged }
     bury(settlement.rejected)
     queue.putFirst(settlement.batches)
     // Drawn once, so that events that were delivered together are retried together.

@@ -20,6 +20,8 @@ extension DeliveryLoop {
           })
       }
       for rejection in unburied { settle(rejection.event.offset, Outcomes(rejected: 1)) }
+      let reasons = unburied.map(\.reason)
+      publish(unburied.map(\.event)) { .rejected(reason: reasons[$0].inOneLine(of: LoggedAttempt.answerBytes)) }
       unburied = []
       unburiedBytes = 0
       clear("dead letters")
@@ -87,6 +89,15 @@ extension DeliveryLoop {
   }
 
   // MARK: News
+
+  /// Tells observers what became of these events, by their index.
+  func publish(_ events: [HeldEvent], fate: (Int) -> Journey.Fate) {
+    guard orders.feed.isHeard else { return }
+    orders.feed.tell(
+      events.enumerated().map { index, event in
+        SettledEvent(id: event.prepared.stored.id, provider: orders.name, fate: fate(index))
+      })
+  }
 
   /// Publishes the worker's state to the dispatcher.
   func publish() {

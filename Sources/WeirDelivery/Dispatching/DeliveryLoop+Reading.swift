@@ -89,6 +89,7 @@ extension DeliveryLoop {
   private func hold(_ event: StoredEvent, at mark: SettledSpan.Mark, _ bytes: Int) {
     guard let prepared = prepare(event) else {
       attempts.writeWithheld(mark.offset)
+      if orders.feed.isHeard { orders.feed.tell([SettledEvent(id: event.id, provider: orders.name, fate: .withheld)]) }
       span.passed(upTo: mark.offset + 1, Outcomes(withheld: 1), last: mark)
       return settleParts(before: mark.offset)
     }

@@ -71,10 +71,19 @@ public struct DeliveryOptions: Sendable {
   /// number is too small.
   public var duplicateMemory = 65_536
 
+  /// The maximum number of users of whom it is remembered what the provider was told: see
+  /// ``PreparedEvent/identifies``. A user that was forgotten is told again. Default 100,000; each takes about 50 bytes
+  /// of memory, and 32 to 128 bytes of the file `cursors/NAME.users`. Zero tells nothing.
+  public var userMemory = 100_000
+
   /// Whether `FieldValue.redacted` replaces sensitive values in fields, context and violations. The event's
   /// declaration, the contract and the context mark values as sensitive. Default `true`. If `false`, the provider gets
   /// the true values.
   public var redactsSensitive = true
+
+  /// What the provider gets in place of users' ids; `nil` (the default) for the ids. The mapper sees the pseudonym.
+  /// Traits and fields may tell who a user is, too: leave them out with an ``EventMapper``.
+  public var pseudonym: Pseudonym?
 
   /// Determines when events go out, and how many at once.
   public var flush = FlushPolicy()

@@ -43,6 +43,8 @@ public final class Dispatcher: Sendable {
   /// The tracker of this log; `nil` beside another process, or after the tracker was released.
   private let trackerReference: WeakTracker
   private let state = Lock(State())
+  /// Tells of events that were settled.
+  let feed: SettlementFeed
   /// Rung when ``run(budget:)`` must end.
   let ended = Alarm()
 
@@ -85,6 +87,7 @@ public final class Dispatcher: Sendable {
     self.configuration = configuration
     directory = log.directory
     clock = DeliveryClock(configuration.clock)
+    feed = SettlementFeed(configuration.onSettled)
     trackerReference = WeakTracker(tracker)
   }
 
@@ -218,7 +221,8 @@ public final class Dispatcher: Sendable {
       workers.append(
         try ProviderWorker(
           WorkerOrders(
-            provider: provider, name: name, options: options, configuration: configuration, clock: clock, log: log)))
+            provider: provider, name: name, options: options, configuration: configuration, clock: clock, log: log,
+            feed: feed)))
       guard configuration.recordsPlans else { continue }
       let entry = DeliveryPlan.Entry(name, options: options, mapper: provider.attachedMapper)
       try RecordedPlan(entry).write(for: name, in: directory, calls: configuration.calls)

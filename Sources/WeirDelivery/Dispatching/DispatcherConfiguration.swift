@@ -35,6 +35,10 @@ extension Dispatcher {
     /// The maximum size of one provider's log of attempts, in bytes. The oldest records are removed. Default 16 MiB.
     public var attemptLogBytes = 16 << 20
 
+    /// Called with events that were settled at a provider, on the provider's thread, which waits for it. `nil` (the
+    /// default) is not called. ``Dispatcher/settlements(limit:)`` is the same as a sequence.
+    public var onSettled: (@Sendable ([SettledEvent]) -> Void)?
+
     /// The logger for problems. Each kind of problem is logged once until it is over. `nil` logs nothing.
     public var logger: Logger? = Logger(label: "weir.delivery")
 

@@ -190,5 +190,5 @@ struct FlushPlan: Sendable {
 
 extension FlushPolicy.Triggers {
   /// The triggers that are reported by a signal, and not derived from the waiting events.
-  static let signals: FlushPolicy.Triggers = [.start, .resume, .reachable, .overflow, .shutdown, .demand]
+  static let signals: FlushPolicy.Triggers = [.start, .suspend, .resume, .reachable, .overflow, .shutdown, .demand]
 }

@@ -28,7 +28,8 @@ public struct FlushPolicy: Hashable, Sendable {
     public static let start = Triggers(rawValue: 1 << 3)
     /// Each of the first ``FlushPolicy/firstEvents`` events of an opening goes out immediately.
     public static let firstEvents = Triggers(rawValue: 1 << 4)
-    /// The process resumes after SIGCONT, after a thaw, or after the machine was suspended.
+    /// The process resumes after SIGCONT, after a thaw, or after the machine was suspended, or a `LifeCycle` announces
+    /// that.
     public static let resume = Triggers(rawValue: 1 << 5)
     /// No new event came for ``FlushPolicy/idleAfter``.
     public static let idle = Triggers(rawValue: 1 << 6)
@@ -41,9 +42,13 @@ public struct FlushPolicy: Hashable, Sendable {
     /// ``Dispatcher/flush(timeout:)`` was called.
     public static let demand = Triggers(rawValue: 1 << 10)
 
+    /// A `LifeCycle` announces that the process is about to stand still, or to move to the background. Nobody waits for
+    /// the delivery: what is not settled by then goes out when the process resumes.
+    public static let suspend = Triggers(rawValue: 1 << 11)
+
     /// All triggers except ``idle`` and ``firstEvents``.
     public static let standard: Triggers = [
-      .count, .bytes, .interval, .start, .resume, .reachable, .overflow, .shutdown, .demand,
+      .count, .bytes, .interval, .start, .suspend, .resume, .reachable, .overflow, .shutdown, .demand,
     ]
   }
 

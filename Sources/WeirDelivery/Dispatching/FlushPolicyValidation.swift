@@ -24,7 +24,8 @@ extension FlushPolicy {
 extension FlushPolicy.Triggers {
   /// All triggers.
   static let all: FlushPolicy.Triggers = [
-    .count, .bytes, .interval, .start, .firstEvents, .resume, .idle, .reachable, .overflow, .shutdown, .demand,
+    .count, .bytes, .interval, .start, .firstEvents, .suspend, .resume, .idle, .reachable, .overflow, .shutdown,
+    .demand,
   ]
 }
 
@@ -42,6 +43,7 @@ extension DeliveryOptions {
       try check(window >= .zero, place + "duplicateWindow", window, "0 or more")
     }
     try check(duplicateMemory >= 1, place + "duplicateMemory", duplicateMemory, "at least 1")
+    try check(userMemory >= 0, place + "userMemory", userMemory, "at least 0")
     try check(attemptTimeout > .zero, place + "attemptTimeout", attemptTimeout, "above 0")
   }
 }

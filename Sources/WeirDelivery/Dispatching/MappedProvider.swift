@@ -35,6 +35,7 @@ struct MappedProvider: Provider {
   func setup() async throws { try await provider.setup() }
   func associate(_ user: EventUser) async throws { try await provider.associate(user) }
   func disassociate() async throws { try await provider.disassociate() }
+  func identify(_ user: EventUser) async throws { try await provider.identify(user) }
   func deliver(_ events: [PreparedEvent]) async throws -> [Verdict] { try await provider.deliver(events) }
   func shutdown() async { await provider.shutdown() }
 }

@@ -61,11 +61,16 @@ public protocol Provider: Sendable {
   /// Called once before all other calls, and again after it threw.
   func setup() async throws
 
-  /// Tells the provider that this user is the process's default user from here on. Called in order with the events.
+  /// Tells the provider that this user is the process's default user from here on. Called in order with the events, and
+  /// again after a restart.
   func associate(_ user: EventUser) async throws
 
   /// Tells the provider that the process has no default user from here on. Called in order with the events.
   func disassociate() async throws
+
+  /// Tells the provider what is known about a user whom no event names yet: called after ``associate(_:)``, once for
+  /// each change and not again after a restart. Events tell of their own users with ``PreparedEvent/identifies``.
+  func identify(_ user: EventUser) async throws
 
   /// Delivers events, in the order of their offsets. Returns a verdict for each event, in the same order.
   ///
@@ -85,5 +90,6 @@ extension Provider {
   public func setup() async throws {}
   public func associate(_ user: EventUser) async throws {}
   public func disassociate() async throws {}
+  public func identify(_ user: EventUser) async throws {}
   public func shutdown() async {}
 }

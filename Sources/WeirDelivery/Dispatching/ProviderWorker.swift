@@ -10,6 +10,8 @@ struct WorkerOrders: Sendable {
   var configuration: Dispatcher.Configuration
   var clock: DeliveryClock
   var log: DeliveredLog
+  /// Told of events that were settled.
+  var feed = SettlementFeed()
   /// Whether the log is a provider's dead-letter log. Then the events in the letters are delivered, and the letters of
   /// events that are rejected again stay.
   var isRedrive = false

@@ -46,4 +46,12 @@ extension DeliveredLog {
 
 extension DeliveredLog: LogCompanion {
   package func logWillBeFreed() { forgetLog() }
+  package func processSuspends() { signal(.suspend) }
+  package func processResumes() { signal(.resume) }
+
+  private func signal(_ trigger: FlushPolicy.Triggers) {
+    for worker in dispatcher?.workers ?? [] where worker.orders.options.flush.triggers.contains(trigger) {
+      worker.shared.order { $0.signals.insert(trigger) }
+    }
+  }
 }

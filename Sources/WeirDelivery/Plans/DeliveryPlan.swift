@@ -1,7 +1,7 @@
 // DeliveryPlan: what is done to events between the log and each provider, and where each provider is.
 
 package import Logging
-import Weir
+package import Weir
 
 /// Defines the delivery of a log's events: the providers, what each provider gets, and where each provider is.
 ///
@@ -31,7 +31,8 @@ import Weir
 public struct DeliveryPlan: Sendable {
   /// The delivery to one provider.
   public struct Entry: Sendable {
-    /// The provider's name: letters, digits, `-` and `_`. The name identifies the cursor, so the name must never change.
+    /// The provider's name: letters, digits, `-` and `_`. The name identifies the cursor, so the name must never
+    /// change.
     public var name: String
 
     /// Where the provider is; `nil` if the program makes the provider in its own way.
@@ -61,9 +62,17 @@ public struct DeliveryPlan: Sendable {
   /// The providers, in order. Their names differ.
   public var entries: [Entry]
 
-  /// Creates a plan of these entries.
-  public init(_ entries: [Entry] = []) {
+  /// Which providers get which events: an event goes to the providers of the first route that its name matches, and to
+  /// every provider if it matches none. Default none.
+  ///
+  /// A plan whose last route is `Route("*", to: […])` names the providers of every event: a provider that is added
+  /// later gets only what a route gives it.
+  public var routes: [Route]
+
+  /// Creates a plan of these entries and routes.
+  public init(_ entries: [Entry] = [], routes: [Route] = []) {
     self.entries = entries
+    self.routes = routes
   }
 
   /// The entry of the provider of this name.
@@ -90,6 +99,10 @@ extension DeliveryPlan {
     /// Where the key of a URL is kept; `nil` for no key.
     public var key: Key?
 
+    /// Where the key of the users' pseudonyms is kept, for a URL: see `Pseudonym.init(key:)` of WeirHTTP; `nil` (the
+    /// default) for the users' ids.
+    public var pseudonymKey: Key?
+
     /// ClickHouse's user, or Mixpanel's service account; empty for none. The key is the password.
     public var user = ""
 
@@ -98,6 +111,10 @@ extension DeliveryPlan {
 
     /// ClickHouse's table. Default `events`.
     public var table = "events"
+
+    /// The traits of a user that are the user's groups, such as `company`: an id, or an object with `id` and what is
+    /// known about the group. The presets of Segment, Mixpanel, Amplitude and PostHog know groups.
+    public var groups: [String] = []
 
     /// A PEM file of certificate authorities, trusted instead of the system's; `nil` for the system's.
     public var authorities: String?
@@ -137,6 +154,19 @@ extension DeliveryPlan.Entry {
   }
 }
 
+extension DeliveryPlan.Entry {
+  /// The options for the provider that was made of the entry, with its pseudonyms.
+  package func options(of provider: any Provider) throws(WeirError) -> DeliveryOptions {
+    var options = options
+    if let pseudonym = (provider as? any PseudonymousProvider)?.pseudonym { options.pseudonym = pseudonym }
+    if destination?.pseudonymKey != nil, options.pseudonym == nil {
+      throw WeirError(
+        .invalid, "the plan's provider \(name) was made without pseudonyms; make the provider of its entry")
+    }
+    return options
+  }
+}
+
 extension Dispatcher {
   /// Adds the providers of a plan, each with its options and its mapper. Adds either all of them or, if it throws,
   /// none: see ``add(contentsOf:options:)``.
@@ -151,7 +181,7 @@ extension Dispatcher {
     _ plan: DeliveryPlan, makeProvider: ((DeliveryPlan.Entry) throws -> any Provider)? = nil
   ) throws {
     var added: [(provider: any Provider, options: DeliveryOptions)] = []
-    for entry in plan.entries {
+    for entry in plan.routed.entries {
       guard let provider: any Provider = try entry.files ?? makeProvider?(entry) else {
         throw WeirError(
           .invalid,
@@ -163,7 +193,7 @@ extension Dispatcher {
           .invalid,
           "the plan's provider \(entry.name) was made with the name \(provider.name); give it its entry's name")
       }
-      added.append((provider.mapped(by: entry.mapper), entry.options))
+      added.append((provider.mapped(by: entry.mapper), try entry.options(of: provider)))
     }
     try add(added)
   }

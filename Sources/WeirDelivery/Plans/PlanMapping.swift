@@ -51,7 +51,27 @@ struct PlanMapping: DocumentReading {
       plan.entries.append(read)
     }
     place = ""
+    if let node = map["routes"] { plan.routes = routes(node, among: plan.entries.map(\.name)) }
     return plan
+  }
+
+  private mutating func routes(_ node: DocumentNode, among names: [String]) -> [DeliveryPlan.Route] {
+    guard case .list(let nodes) = node.content else {
+      problem(node.line, "routes is a list of maps with the keys events and to")
+      return []
+    }
+    return nodes.compactMap { node in
+      guard let map = self.map(node, "a route", PlanKeys.route) else { return nil }
+      guard let events = map["events"], let to = map["to"] else {
+        problem(node.line, "a route has events and to")
+        return nil
+      }
+      let route = DeliveryPlan.Route(events: texts(events, "events"), to: texts(to, "to"))
+      for name in route.to where !names.contains(name) {
+        problem(to.line, "the plan has no provider \(quoted(name))\(Spelling.hint(name, among: names))")
+      }
+      return route
+    }
   }
 
   /// Reads the keys that the plan and each of its providers may have.
@@ -70,6 +90,7 @@ struct PlanMapping: DocumentReading {
       }
     }
     if let number = whole(map, "duplicate_memory") { entry.options.duplicateMemory = number }
+    if let number = whole(map, "user_memory") { entry.options.userMemory = number }
     if let flag = optionalFlag(map, "redacts_sensitive") { entry.options.redactsSensitive = flag }
     if let time = duration(map, "attempt_timeout") { entry.options.attemptTimeout = time }
     if let node = map["flush"] { flush(node, into: &entry.options.flush) }
@@ -132,14 +153,12 @@ struct PlanMapping: DocumentReading {
         problem(map["preset"]?.line ?? 0, "there is no preset \(quoted(name))\(hint)")
       }
     }
-    if let name = text(map, "key_env") { destination.key = .environment(name) }
-    if let path = text(map, "key_file") { destination.key = .file(PlanPaths.resolved(path, in: directory)) }
-    if map["key_env"] != nil, let node = map["key_file"] {
-      problem(node.line, "key_env and key_file are both given; remove one of them")
-    }
+    destination.key = key(map, "key")
+    destination.pseudonymKey = key(map, "pseudonym_key")
     destination.user = text(map, "user") ?? ""
     destination.project = text(map, "project") ?? ""
     destination.table = text(map, "table") ?? destination.table
+    destination.groups = map["groups"].map { texts($0, "groups") } ?? []
     destination.authorities = text(map, "cacert").map { PlanPaths.resolved($0, in: directory) }
     destination.certificate = text(map, "cert").map { PlanPaths.resolved($0, in: directory) }
     destination.certificateKey = text(map, "cert_key").map { PlanPaths.resolved($0, in: directory) }
@@ -152,6 +171,15 @@ struct PlanMapping: DocumentReading {
 // MARK: Options
 
 extension PlanMapping {
+  /// Where a key is kept.
+  private mutating func key(_ map: [String: DocumentNode], _ name: String) -> DeliveryPlan.Destination.Key? {
+    let (variable, path) = (text(map, name + "_env"), text(map, name + "_file"))
+    if variable != nil, path != nil {
+      problem(map[name + "_file"]?.line ?? 0, "\(name)_env and \(name)_file are both given; remove one of them")
+    }
+    return path.map { .file(PlanPaths.resolved($0, in: directory)) } ?? variable.map { .environment($0) }
+  }
+
   private mutating func start(_ map: [String: DocumentNode]) -> DeliveryOptions.Start? {
     guard let text = text(map, "start") else { return nil }
     switch text {
@@ -251,13 +279,17 @@ extension ContractError.Problem {
 
 /// The keys of plan files.
 enum PlanKeys {
-  static let plan = ["providers"] + options
+  static let plan = ["providers", "routes"] + options
+  static let route = ["events", "to"]
   static let provider = destination + options
   static let destination = [
-    "to", "preset", "key_env", "key_file", "user", "project", "table", "cacert", "cert", "cert_key", "gzip", "lz4",
+    "to", "preset", "key_env", "key_file", "pseudonym_key_env", "pseudonym_key_file", "user", "project", "table",
+    "groups", "cacert", "cert", "cert_key", "gzip",
+    "lz4",
   ]
   static let options = [
-    "contract", "mapper", "start", "duplicate_window", "duplicate_memory", "redacts_sensitive", "attempt_timeout",
+    "contract", "mapper", "start", "duplicate_window", "duplicate_memory", "user_memory", "redacts_sensitive",
+    "attempt_timeout",
     "flush", "backoff",
   ]
   static let flush = [
@@ -268,7 +300,8 @@ enum PlanKeys {
 
   static let triggers: [(String, FlushPolicy.Triggers)] = [
     ("count", .count), ("bytes", .bytes), ("interval", .interval), ("start", .start), ("first_events", .firstEvents),
-    ("resume", .resume), ("idle", .idle), ("reachable", .reachable), ("overflow", .overflow), ("shutdown", .shutdown),
+    ("suspend", .suspend), ("resume", .resume), ("idle", .idle), ("reachable", .reachable), ("overflow", .overflow),
+    ("shutdown", .shutdown),
     ("demand", .demand),
   ]
 }

@@ -1,5 +1,5 @@
-// PlanSteps: reads the steps of a mapper from a plan's file. A step has the name of the function of EventMapper, and its
-// arguments have the names of the function's parameters.
+// PlanSteps: reads the steps of a mapper from a plan's file. A step has the name of the function of EventMapper, and
+// its arguments have the names of the function's parameters.
 
 import Weir
 import WeirContracts
@@ -12,6 +12,7 @@ extension PlanMapping {
     ("without", ["events", "fields"]), ("renaming", ["events", "fields", "in"]), ("joining_context", []),
     ("flattening", ["separator"]), ("snake_case", ["separator", "words"]), ("camel_case", ["separator", "words"]),
     ("title_case", ["words"]), ("json_values", ["dates"]), ("limiting", ["name_bytes", "value_bytes"]),
+    ("shortening_addresses", ["in"]),
   ]
 
   /// Returns the mapper of a list of steps.
@@ -68,6 +69,9 @@ extension PlanMapping {
       let names = names(node, key)
       return key == "events" ? .renaming(events: names) : .renaming(fields: names, in: text(map, "in"))
     case "joining_context": return .joiningContext()
+    case "shortening_addresses":
+      guard let node = required(map, "in", line) else { return nil }
+      return .shorteningAddresses(in: texts(node, "in"))
     case "flattening": return .flattening(separator: text(map, "separator") ?? "_")
     case "snake_case": return .snakeCase(separator: text(map, "separator") ?? "_", words: words(map))
     case "camel_case": return .camelCase(separator: text(map, "separator") ?? ".", words: words(map))

@@ -32,7 +32,8 @@ enum PlanWriting {
     let providers = zip(plan.entries, contracts).map { entry, contract in
       (entry.name, node(entry, contract: shared == nil ? contract : nil) as DocumentNode?)
     }
-    return .map([("contract", shared), ("providers", .map(providers))])
+    let routes = plan.routes.isEmpty ? nil : DocumentNode.list(plan.routes.map(\.node))
+    return .map([("contract", shared), ("routes", routes), ("providers", .map(providers))])
   }
 
   private static func node(_ entry: DeliveryPlan.Entry, contract: DocumentNode?) -> DocumentNode {
@@ -45,11 +46,13 @@ enum PlanWriting {
       case .time(let time): time.description
       }
     return .map(
-      (entry.destination.map(keys) ?? []) + [("contract", contract)] + preparation(entry) + [
-        ("start", start.map(DocumentNode.text)),
-        ("attempt_timeout", changed(options.attemptTimeout, usual.attemptTimeout)),
-        ("flush", flush(options.flush)), ("backoff", backoff(options.backoff)),
-      ])
+      (entry.destination.map(keys) ?? []) + [("contract", contract)] + preparation(entry).filter { $0.0 != "pseudonym" }
+        + [
+          ("start", start.map(DocumentNode.text)),
+          ("user_memory", changed(options.userMemory, usual.userMemory)),
+          ("attempt_timeout", changed(options.attemptTimeout, usual.attemptTimeout)),
+          ("flush", flush(options.flush)), ("backoff", backoff(options.backoff)),
+        ])
   }
 
   /// The keys that change events, except for the contract.
@@ -64,23 +67,27 @@ enum PlanWriting {
       ("duplicate_window", window),
       ("duplicate_memory", changed(options.duplicateMemory, usual.duplicateMemory)),
       ("redacts_sensitive", options.redactsSensitive ? nil : .bool(false)),
+      ("pseudonym", options.pseudonym.map { .text($0.fingerprint) }),
       ("mapper", steps.isEmpty ? nil : .list(steps)),
     ]
   }
 
   private static func keys(_ destination: DeliveryPlan.Destination) -> [(String, DocumentNode?)] {
-    var key: (String, DocumentNode?) = ("key_env", nil)
-    switch destination.key {
-    case .environment(let name): key = ("key_env", .text(name))
-    case .file(let path): key = ("key_file", .text(path))
-    case nil: break
+    func reference(_ name: String, _ key: DeliveryPlan.Destination.Key?) -> (String, DocumentNode?) {
+      switch key {
+      case .environment(let variable)?: (name + "_env", .text(variable))
+      case .file(let path)?: (name + "_file", .text(path))
+      case nil: (name + "_env", nil)
+      }
     }
     func text(_ text: String) -> DocumentNode? { text.isEmpty ? nil : .text(text) }
     return [
       ("to", .text(destination.to)),
-      ("preset", destination.preset == .json ? nil : .text(destination.preset.rawValue)), key,
+      ("preset", destination.preset == .json ? nil : .text(destination.preset.rawValue)),
+      reference("key", destination.key), reference("pseudonym_key", destination.pseudonymKey),
       ("user", text(destination.user)), ("project", text(destination.project)),
       ("table", destination.table == "events" ? nil : .text(destination.table)),
+      ("groups", destination.groups.isEmpty ? nil : .texts(destination.groups)),
       ("cacert", destination.authorities.map(DocumentNode.text)),
       ("cert", destination.certificate.map(DocumentNode.text)),
       ("cert_key", destination.certificateKey.map(DocumentNode.text)),

@@ -1,8 +1,8 @@
-// RecordedPlan: what the program does to the events of a provider, kept beside the provider's cursor. So whoever delivers
-// in the provider's name, after the program's death, can see whether the provider would get the same events.
+// RecordedPlan: what the program does to the events of a provider, kept beside the provider's cursor. So whoever
+// delivers in the provider's name, after the program's death, can see whether the provider would get the same events.
 //
-// The file is `cursors/NAME.plan`: JSON with the keys of a plan that change events. It is written under another name and
-// renamed. Losing the file loses no event.
+// The file is `cursors/NAME.plan`: JSON with the keys of a plan that change events. It is written under another name
+// and renamed. Losing the file loses no event.
 
 package import Weir
 import WeirContracts
@@ -62,8 +62,8 @@ package struct RecordedPlan: Hashable, Sendable {
 }
 
 extension DeliveryPlan.Entry {
-  /// Throws `invalid` if the program that delivers the log to this provider does other things to events than this entry:
-  /// then the provider would get other events under the same name.
+  /// Throws `invalid` if the program that delivers the log to this provider does other things to events than this
+  /// entry: then the provider would get other events under the same name.
   package func checkRecorded(in logDirectory: String) throws(WeirError) {
     guard let recorded = try RecordedPlan(of: name, in: logDirectory) else { return }
     let own = RecordedPlan(self)

@@ -29,8 +29,8 @@ extension EventMapper {
     styled("camel_case", separator, usual: ".", words, \.camelCase)
   }
 
-  /// Converts the names of events to words for people: `post.liked` and `PostLiked` become `Post Liked`. Names of fields
-  /// are unchanged. `words` are exceptions as in ``snakeCase(separator:words:)``, written as they are.
+  /// Converts the names of events to words for people: `post.liked` and `PostLiked` become `Post Liked`. Names of
+  /// fields are unchanged. `words` are exceptions as in ``snakeCase(separator:words:)``, written as they are.
   public static func titleCase(words: [String] = []) -> EventMapper {
     let kept = Self.kept(words)
     let names = MappedNames { name in

@@ -13,6 +13,7 @@ import WeirContracts
 ///  3. **Duplicates** are flagged ``PreparedEvent/Flag/duplicate(of:)``, by the event as it was captured.
 ///  4. **Redaction**: ``FieldValue/redacted`` replaces the values that the event's declaration, the contract or the
 ///     context marks as sensitive, in fields, context and violations. ``PreparedEvent/stored`` is redacted too.
+///     The user's pseudonym replaces the user's id.
 ///  5. **The mapper** converts the event to the provider's form, or withholds the event.
 ///
 /// The contract and the duplicates never withhold an event. Events that the log wrote itself (notices, and changes of
@@ -32,6 +33,7 @@ package struct Preparation: Sendable {
 
   private let contract: CompiledContract?
   private let redaction: Redaction?
+  private let pseudonym: Pseudonym?
   private let mapper: EventMapper
   private var window: DuplicateWindow?
   private var counted = PreparedEvent.Counts()
@@ -40,6 +42,7 @@ package struct Preparation: Sendable {
   package init(_ options: DeliveryOptions = DeliveryOptions(), mapper: EventMapper = EventMapper()) {
     contract = options.contract
     redaction = options.redactsSensitive ? Redaction(contract) : nil
+    pseudonym = options.pseudonym
     self.mapper = mapper
     window = options.duplicateWindow.map { DuplicateWindow($0, limit: options.duplicateMemory) }
   }
@@ -56,6 +59,7 @@ package struct Preparation: Sendable {
     check(&event)
     flagDuplicate(&event)
     redaction?.redact(&event)
+    if let pseudonym { event.replaceUser(by: pseudonym) }
     guard mapper.map(&event, &counted) else {
       counted.withheld += 1
       return nil

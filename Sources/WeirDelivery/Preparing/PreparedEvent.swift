@@ -36,6 +36,14 @@ public struct PreparedEvent: Hashable, Sendable {
   /// The violations of the contract.
   public package(set) var violations: [Violation]
 
+  /// Whether the provider has yet to be told the traits of the event's user: the user is new to the provider, or has
+  /// other traits than the provider was told. A provider that knows users sends the traits with this event, and only
+  /// with such events.
+  ///
+  /// A provider counts as told when it accepts the event. What it was told is stored beside its cursor, so a restart
+  /// repeats nothing that was accepted. A kill may repeat what was told since the last move of the cursor.
+  public package(set) var identifies = false
+
   /// Creates an event as it is in the log, before any change.
   public init(_ stored: StoredEvent) {
     self.stored = stored

@@ -19,8 +19,9 @@
   ///
   /// A 400 lists the events with missing or invalid fields, and those of silenced devices. These are rejected.
   /// Amplitude then accepts no event of the request, so the others are sent again at once. A 429 lists the events of
-  /// users with too many events, which wait 30 s. An association is sent as an event `$identify` that sets the user's
-  /// properties.
+  /// users with too many events, which wait 30 s. A user whose traits Amplitude was not told becomes an event
+  /// `$identify` before the user's event, in the same request, which sets the user's properties; each of the user's
+  /// groups becomes an event `$groupidentify`.
   public struct AmplitudePreset: HTTPPreset {
     public let providerName = "amplitude"
     public let endpoint: String
@@ -29,11 +30,19 @@
     public let takesGzip = false
 
     private let apiKey: Secret
+    private let groups: [String]
 
-    /// Creates a preset for a project, by its API key. For the EU, use `https://api.eu.amplitude.com`.
-    public init(apiKey: Secret, endpoint: String = "https://api2.amplitude.com") {
+    /// Creates a preset for a project.
+    ///
+    /// - Parameters:
+    ///   - apiKey: The project's API key.
+    ///   - endpoint: The address. For the EU, use `https://api.eu.amplitude.com`.
+    ///   - groups: The traits that are groups of the user, such as `company`: an id, or an object with `id` and what is
+    ///     known about the group.
+    public init(apiKey: Secret, endpoint: String = "https://api2.amplitude.com", groups: [String] = []) {
       self.apiKey = apiKey
       self.endpoint = endpoint
+      self.groups = groups
     }
 
     public var secrets: [Secret] { [apiKey] }
@@ -50,6 +59,7 @@
       object.add("time", .int(event.milliseconds))
       object.add("insert_id", event.stored.id.description)
       object.add("event_properties", .object(event.properties()))
+      if let groups = event.context.user?.groupIDs(groups) { object.add("groups", groups) }
       return object.bytes()
     }
 
@@ -74,7 +84,7 @@
       case 429: return try throttled(answer, batch)
       default:
         let reading = try answer.acknowledgedWithObject(batch)
-        if let count = answer.json?["events_ingested"]?.integer, count > batch.count { throw answer.notTheVendors }
+        if let count = answer.json?["events_ingested"]?.integer, count > batch.partCount { throw answer.notTheVendors }
         return reading
       }
     }
@@ -87,17 +97,13 @@
       for (list, what) in [("events_with_missing_fields", "missing"), ("events_with_invalid_fields", "invalid")] {
         for (field, indices) in json[list]?.members ?? [] {
           for index in indices.array ?? [] {
-            guard let place = index.integer, batch.events.indices.contains(place) else {
-              throw BatchRefused(answer.summary)
-            }
+            guard let place = index.integer.flatMap(batch.event(inPlace:)) else { throw BatchRefused(answer.summary) }
             reasons[place] = [reasons[place], "\(what) \(field)"].compactMap { $0 }.joined(separator: ", ")
           }
         }
       }
       for index in json["silenced_events"]?.array ?? [] {
-        guard let place = index.integer, batch.events.indices.contains(place) else {
-          throw BatchRefused(answer.summary)
-        }
+        guard let place = index.integer.flatMap(batch.event(inPlace:)) else { throw BatchRefused(answer.summary) }
         reasons[place] = reasons[place] ?? "its device is silenced"
       }
       // No event is named; the halves of the batch will show which it is.
@@ -119,19 +125,38 @@
     /// Amplitude accepts no event of the request.
     private func throttled(_ answer: HTTPAnswer, _ batch: HTTPBatch) throws -> HTTPReading {
       let listed = (answer.json?["throttled_events"]?.array ?? []).compactMap(\.integer)
-      let places = Set(listed.filter { batch.events.indices.contains($0) })
+      let places = Set(listed.compactMap(batch.event(inPlace:)))
       guard !places.isEmpty else { return try answer.standardReading(of: batch) }
       let pause = answer.retryAfter ?? .seconds(30)
       return HTTPReading(batch.events.indices.map { .retry(after: places.contains($0) ? pause : .zero) })
     }
 
-    public func identify(_ user: EventUser) -> HTTPPost? {
-      var object = JSONObject(.vendor)
-      object.add("event_type", "$identify")
-      object.add("user_id", user.id)
+    public func identification(of user: EventUser, before event: PreparedEvent?) -> [[UInt8]] {
+      var object = change("$identify", of: user, before: event)
       object.add("user_properties", .object(["$set": .object(user.traits.withUniqueNames)]))
-      let text = #"{"api_key":\#(keyText),"options":{"min_id_length":1},"events":["#
-      return HTTPPost(headers: [.json], body: Array(text.utf8) + object.bytes() + Array("]}".utf8))
+      if let ids = user.groupIDs(groups) { object.add("groups", ids) }
+      var parts = [object.bytes()]
+      for group in user.groups(groups) where !group.traits.isEmpty {
+        var object = change("$groupidentify", of: user, in: group, before: event)
+        object.add("groups", .object([group.kind: .string(group.id)]))
+        object.add("group_properties", .object(["$set": .object(group.traits.withUniqueNames)]))
+        parts.append(object.bytes())
+      }
+      return parts
+    }
+
+    private func change(
+      _ type: String, of user: EventUser, in group: UserGroup? = nil, before event: PreparedEvent?
+    ) -> JSONObject {
+      var object = JSONObject(.vendor)
+      object.add("event_type", type)
+      object.add("user_id", user.id)
+      if let event {
+        object.add("time", .int(event.milliseconds))
+        object.add(
+          "insert_id", ([event.stored.id.description, type] + [group?.kind].compactMap { $0 }).joined(separator: "-"))
+      }
+      return object
     }
 
     public func readIdentify(_ answer: HTTPAnswer) throws {

@@ -44,6 +44,7 @@
     private let user: String
     private let password: Secret
     private let row: Row
+    private let traitsColumn: String?
 
     /// Creates a preset for a table.
     ///
@@ -53,17 +54,20 @@
     ///   - user: The user who inserts.
     ///   - password: The user's password.
     ///   - row: The contents of a row.
+    ///   - traitsColumn: The column of ``Row/fields`` for the traits of the event's user; `nil` for none. A row of
+    ///     ``Row/event`` has the traits in its context.
     ///   - limits: The limits of a request. ClickHouse has no relevant limits, and prefers large inserts.
     public init(
       table: String, endpoint: String = "http://127.0.0.1:8123", user: String = "default",
       password: Secret = Secret(""),
-      row: Row = .event, limits: HTTPLimits = HTTPLimits(events: 100_000, bytes: 32 << 20)
+      row: Row = .event, traitsColumn: String? = nil, limits: HTTPLimits = HTTPLimits(events: 100_000, bytes: 32 << 20)
     ) {
       self.table = table
       self.endpoint = endpoint
       self.user = user
       self.password = password
       self.row = row
+      self.traitsColumn = traitsColumn
       self.limits = limits
     }
 
@@ -87,7 +91,12 @@
         object.add("time", event.stored.time.description)
         object.add("event", event.name)
         object.add("user_id", event.userID.map { .string($0) } ?? .null)
-        object.add(members: event.properties(reserved: ["id", "offset", "time", "event", "user_id"]))
+        var reserved = ["id", "offset", "time", "event", "user_id"]
+        if let traitsColumn {
+          object.add(traitsColumn, .object(event.context.user?.traits.withUniqueNames ?? [:]))
+          reserved.append(traitsColumn)
+        }
+        object.add(members: event.properties(reserved: reserved))
         return object.bytes()
       }
     }

@@ -17,8 +17,11 @@
   /// | other properties | fields, bound fields, view and global fields |
   ///
   /// A 400 names the events that failed. These are rejected, and the others are imported. A 400 that names no event, or
-  /// events that were not sent, refuses the batch, and its halves show which event is at fault. An association sets the
-  /// user's profile through `/engage`, if there is a project token.
+  /// events that were not sent, refuses the batch, and its halves show which event is at fault.
+  ///
+  /// The profiles of users whose traits Mixpanel was not told are set through `/engage` before the request with the
+  /// users' events, and the profiles of their groups through `/groups`, if there is a project token. Of a user who
+  /// changes within one request, Mixpanel is told the latest.
   public struct MixpanelPreset: HTTPPreset {
     /// The account that imports.
     public struct Account: Sendable {
@@ -27,7 +30,7 @@
       let project: String?
       let token: Secret?
 
-      /// A service account for a project. Its token is needed only for associations.
+      /// A service account for a project. Its token is needed only for the profiles of users and groups.
       public static func service(user: String, secret: Secret, project: String, token: Secret? = nil) -> Account {
         Account(user: user, password: secret, project: project, token: token)
       }
@@ -50,12 +53,20 @@
     public let limits = HTTPLimits(events: 2_000, bytes: 10_000_000, eventBytes: (1 << 20) - 1)
 
     private let account: Account
+    private let groups: [String]
 
-    /// Creates a preset for an account. For the EU, use `https://api-eu.mixpanel.com`, for India
-    /// `https://api-in.mixpanel.com`.
-    public init(account: Account, endpoint: String = "https://api.mixpanel.com") {
+    /// Creates a preset for an account.
+    ///
+    /// - Parameters:
+    ///   - account: The account that imports.
+    ///   - endpoint: The address. For the EU, use `https://api-eu.mixpanel.com`, for India
+    ///     `https://api-in.mixpanel.com`.
+    ///   - groups: The traits that are groups of the user, such as `company`: an id, or an object with `id` and what is
+    ///     known about the group. The trait's name is the project's group key.
+    public init(account: Account, endpoint: String = "https://api.mixpanel.com", groups: [String] = []) {
       self.account = account
       self.endpoint = endpoint
+      self.groups = groups
     }
 
     public var secrets: [Secret] {
@@ -68,7 +79,10 @@
       properties.add("time", .int(event.milliseconds))
       properties.add("distinct_id", event.userID ?? "")
       properties.add("$insert_id", event.stored.id.description)
-      properties.add(members: event.properties(reserved: ["time", "distinct_id", "$insert_id", "token"]))
+      let ids = event.context.user?.groups(groups) ?? []
+      for group in ids { properties.add(group.kind, group.id) }
+      properties.add(
+        members: event.properties(reserved: ["time", "distinct_id", "$insert_id", "token"] + ids.map(\.kind)))
       var object = JSONObject(.vendor)
       object.add("event", event.name)
       object.add("properties", json: properties.bytes())
@@ -129,15 +143,34 @@
       return record["index"] == nil ? batch.events.firstIndex { $0.stored.id.description == id } : nil
     }
 
-    public func identify(_ user: EventUser) -> HTTPPost? {
-      guard let token = account.token else { return nil }
+    public func identify(_ users: [EventUser]) -> [HTTPPost] {
+      guard let token = account.token else { return [] }
+      let profiles = users.map { user in
+        var traits = user.traits.withUniqueNames
+        for group in user.groups(groups) { traits[group.kind] = .string(group.id) }
+        return profile(token, [("$distinct_id", user.id)], traits)
+      }
+      let known = users.flatMap { $0.groups(groups) }.filter { !$0.traits.isEmpty }
+      let groups = known.map { profile(token, [("$group_key", $0.kind), ("$group_id", $0.id)], $0.traits) }
+      // Mixpanel takes 2,000 profiles of users, and 200 of groups, in a request.
+      return posts("/engage", profiles, most: 2_000) + posts("/groups", groups, most: 200)
+    }
+
+    private func profile(_ token: Secret, _ ids: [(String, String)], _ traits: FieldObject) -> [UInt8] {
       var profile = JSONObject(.vendor)
       token.withValue { profile.add("$token", $0) }
-      profile.add("$distinct_id", user.id)
-      profile.add("$set", .object(user.traits.withUniqueNames))
-      return HTTPPost(
-        path: "/engage", query: [("verbose", "1")], headers: [.json],
-        body: Array("[".utf8) + profile.bytes() + Array("]".utf8))
+      for (name, id) in ids { profile.add(name, id) }
+      profile.add("$set", .object(traits.withUniqueNames))
+      return profile.bytes()
+    }
+
+    private func posts(_ path: String, _ profiles: [[UInt8]], most: Int) -> [HTTPPost] {
+      stride(from: 0, to: profiles.count, by: most).map { start in
+        let part = profiles[start..<min(start + most, profiles.count)]
+        return HTTPPost(
+          path: path, query: [("verbose", "1")], headers: [.json],
+          body: Array("[".utf8) + part.joined(separator: [UInt8(ascii: ",")]) + Array("]".utf8))
+      }
     }
 
     public func readIdentify(_ answer: HTTPAnswer) throws {

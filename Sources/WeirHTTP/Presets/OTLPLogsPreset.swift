@@ -20,13 +20,14 @@
   /// | `eventName`, `body` | name |
   /// | `severityNumber` | 9, `INFO` |
   /// | attributes `log.record.uid`, `weir.offset` | id and offset |
-  /// | attribute `user.id` | user |
+  /// | attributes `user.id`, `user.` and a trait's name | user and traits |
   /// | other attributes | fields, bound fields, view and global fields, typed |
   ///
   /// As the specification requires, only 429, 502, 503 and 504 are retried. Other errors refuse the batch, and a wrong
   /// key or address stops delivery. A **partial success** is never sent again. It has the number of refused records,
   /// and does not name them. If all records were refused, they are rejected. Otherwise ``UnnamedRejections`` decides.
-  /// OpenTelemetry has no associations. Receivers may drop a record with a repeated `log.record.uid`, but few do.
+  /// OpenTelemetry has no records of users, so each event has its user's traits. Receivers may drop a record with a
+  /// repeated `log.record.uid`, but few do.
   public struct OTLPLogsPreset: HTTPPreset {
     /// The verdict for a batch of which some records were refused without being named.
     public enum UnnamedRejections: Hashable, Sendable {
@@ -90,11 +91,16 @@
       attributes.append(UInt8(ascii: ","))
       AnyValue.appendAttribute("weir.offset", .uint(event.stored.offset), to: &attributes)
       var others: [FieldObject.Member] = []
-      if let user = event.userID { others.append(.init(name: "user.id", value: .string(user))) }
+      if let user = event.context.user, !user.id.isEmpty {
+        others.append(.init(name: "user.id", value: .string(user.id)))
+        for trait in user.traits.withUniqueNames where trait.name != "id" {
+          others.append(.init(name: "user.\(trait.name)", value: trait.value))
+        }
+      }
       if event.stored.time.nanosecondsSince1970 < 0 {
         others.append(.init(name: "weir.time", value: .string(event.stored.time.description)))
       }
-      let reserved = ["log.record.uid", "weir.offset", "weir.time", "user.id"]
+      let reserved = ["log.record.uid", "weir.offset", "weir.time", "user.id"] + others.map(\.name)
       for member in others + event.properties(reserved: reserved) {
         attributes.append(UInt8(ascii: ","))
         AnyValue.appendAttribute(member.name, member.value, to: &attributes)

@@ -24,7 +24,9 @@
   /// | `properties` | fields, bound fields, view and global fields |
   ///
   /// PostHog answers 200 even if it drops events over the project's quota, and reports that in `quota_limited`. Such
-  /// events are retried. An association is sent as an event `$identify` that sets the person's properties.
+  /// events are retried. A user whose traits PostHog was not told becomes an event `$identify` before the user's event,
+  /// in the same request, which sets the person's properties; each of the user's groups becomes an event
+  /// `$groupidentify`.
   public struct PostHogPreset: HTTPPreset {
     public let providerName = "posthog"
     public let endpoint: String
@@ -32,11 +34,19 @@
     public let limits = HTTPLimits(events: 10_000, bytes: 20_000_000)
 
     private let apiKey: Secret
+    private let groups: [String]
 
-    /// Creates a preset for a project, by its API key. For the EU, use `https://eu.i.posthog.com`.
-    public init(apiKey: Secret, endpoint: String = "https://us.i.posthog.com") {
+    /// Creates a preset for a project.
+    ///
+    /// - Parameters:
+    ///   - apiKey: The project's API key.
+    ///   - endpoint: The address. For the EU, use `https://eu.i.posthog.com`.
+    ///   - groups: The traits that are groups of the user, such as `company`: an id, or an object with `id` and what is
+    ///     known about the group.
+    public init(apiKey: Secret, endpoint: String = "https://us.i.posthog.com", groups: [String] = []) {
       self.apiKey = apiKey
       self.endpoint = endpoint
+      self.groups = groups
     }
 
     public var secrets: [Secret] { [apiKey] }
@@ -47,8 +57,9 @@
       properties.add("$lib", "weir")
       // Without this, each run of the program would become a person.
       if event.userID == nil { properties.add("$process_person_profile", .bool(false)) }
+      if let groups = event.context.user?.groupIDs(groups) { properties.add("$groups", groups) }
       properties.add(
-        members: event.properties(reserved: ["$lib", "$process_person_profile", "distinct_id", "token"]))
+        members: event.properties(reserved: ["$lib", "$process_person_profile", "$groups", "distinct_id", "token"]))
       var object = JSONObject(.vendor)
       object.add("event", event.name)
       object.add("distinct_id", event.userID ?? event.anonymousID)
@@ -77,12 +88,28 @@
       return reading
     }
 
-    public func identify(_ user: EventUser) -> HTTPPost? {
+    public func identification(of user: EventUser, before event: PreparedEvent?) -> [[UInt8]] {
+      var parts = [change("$identify", of: user, ["$set": .object(user.traits.withUniqueNames)], before: event)]
+      for group in user.groups(groups) {
+        let properties: FieldObject = [
+          "$group_type": .string(group.kind), "$group_key": .string(group.id),
+          "$group_set": .object(group.traits.withUniqueNames),
+        ]
+        parts.append(change("$groupidentify", of: user, properties, before: event))
+      }
+      return parts
+    }
+
+    private func change(
+      _ name: String, of user: EventUser, _ properties: FieldObject, before event: PreparedEvent?
+    ) -> [UInt8] {
       var object = JSONObject(.vendor)
-      object.add("event", "$identify")
+      object.add("event", name)
       object.add("distinct_id", user.id)
-      object.add("properties", .object(["$lib": "weir", "$set": .object(user.traits.withUniqueNames)]))
-      return HTTPPost(headers: [.json], body: Array(opening.utf8) + object.bytes() + Array("]}".utf8))
+      if let event { object.add("timestamp", event.stored.time.description) }
+      object.add(
+        "properties", .object(FieldObject([("$lib", .string("weir"))] + properties.map { ($0.name, $0.value) })))
+      return object.bytes()
     }
   }
 #endif

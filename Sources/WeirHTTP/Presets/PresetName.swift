@@ -13,10 +13,12 @@
     ///   - user: ClickHouse's user or Mixpanel's service account; empty for the default.
     ///   - project: Mixpanel's project, for a service account.
     ///   - table: ClickHouse's table.
+    ///   - groups: The traits that are groups of the user, for the presets that know groups.
     ///
     /// Throws `invalid` if a required value is missing.
     public func preset(
-      endpoint: String? = nil, key: Secret? = nil, user: String = "", project: String = "", table: String = "events"
+      endpoint: String? = nil, key: Secret? = nil, user: String = "", project: String = "", table: String = "events",
+      groups: [String] = []
     ) throws(WeirError) -> any HTTPPreset {
       let secret = key ?? Secret("")
       switch self {
@@ -25,18 +27,22 @@
         return JSONPreset(
           endpoint: endpoint, form: self == .json ? .array : .lines, authorization: key.map { .bearer($0) } ?? .none)
       case .segment:
-        return endpoint.map { SegmentPreset(writeKey: secret, endpoint: $0) } ?? SegmentPreset(writeKey: secret)
+        return endpoint.map { SegmentPreset(writeKey: secret, endpoint: $0, groups: groups) }
+          ?? SegmentPreset(writeKey: secret, groups: groups)
       case .mixpanel:
         guard user.isEmpty || !project.isEmpty else {
           throw WeirError(.invalid, "the preset mixpanel needs a project for its service account")
         }
         let account: MixpanelPreset.Account =
           user.isEmpty ? .project(token: secret) : .service(user: user, secret: secret, project: project)
-        return endpoint.map { MixpanelPreset(account: account, endpoint: $0) } ?? MixpanelPreset(account: account)
+        return endpoint.map { MixpanelPreset(account: account, endpoint: $0, groups: groups) }
+          ?? MixpanelPreset(account: account, groups: groups)
       case .amplitude:
-        return endpoint.map { AmplitudePreset(apiKey: secret, endpoint: $0) } ?? AmplitudePreset(apiKey: secret)
+        return endpoint.map { AmplitudePreset(apiKey: secret, endpoint: $0, groups: groups) }
+          ?? AmplitudePreset(apiKey: secret, groups: groups)
       case .posthog:
-        return endpoint.map { PostHogPreset(apiKey: secret, endpoint: $0) } ?? PostHogPreset(apiKey: secret)
+        return endpoint.map { PostHogPreset(apiKey: secret, endpoint: $0, groups: groups) }
+          ?? PostHogPreset(apiKey: secret, groups: groups)
       case .clickhouse:
         return ClickHousePreset(
           table: table, endpoint: endpoint ?? "http://127.0.0.1:8123", user: user.isEmpty ? "default" : user,

@@ -23,7 +23,8 @@
   /// | `context.traits` | the user's traits |
   /// | `context.weir` | name and offset |
   ///
-  /// An association is sent as an `identify` call with the user's traits. A 400 refuses the batch.
+  /// A user whose traits Segment was not told becomes an `identify` call before the user's event, in the same request;
+  /// each of the user's groups becomes a `group` call. A 400 refuses the batch.
   public struct SegmentPreset: HTTPPreset {
     public let providerName = "segment"
     public let endpoint: String
@@ -31,11 +32,19 @@
     public let limits = HTTPLimits(events: 2_500, bytes: 500_000, eventBytes: 32 << 10)
 
     private let writeKey: Secret
+    private let groups: [String]
 
-    /// Creates a preset for a source, by its write key. For the EU, use `https://events.eu1.segmentapis.com`.
-    public init(writeKey: Secret, endpoint: String = "https://api.segment.io") {
+    /// Creates a preset for a source.
+    ///
+    /// - Parameters:
+    ///   - writeKey: The source's write key.
+    ///   - endpoint: The address. For the EU, use `https://events.eu1.segmentapis.com`.
+    ///   - groups: The traits that are groups of the user, such as `company`: an id, or an object with `id` and what is
+    ///     known about the group. Segment knows the id of one group an event, the first.
+    public init(writeKey: Secret, endpoint: String = "https://api.segment.io", groups: [String] = []) {
       self.writeKey = writeKey
       self.endpoint = endpoint
+      self.groups = groups
     }
 
     public var secrets: [Secret] { [writeKey] }
@@ -64,6 +73,7 @@
       ])
       if let user = event.context.user, !user.traits.isEmpty {
         context["traits"] = .object(user.traits.withUniqueNames)
+        if let group = user.groups(groups).first { context["groupId"] = .string(group.id) }
       }
       call.add("context", .object(context))
       return call.bytes()
@@ -83,13 +93,28 @@
       return try answer.standardReading(of: batch)
     }
 
-    public func identify(_ user: EventUser) -> HTTPPost? {
+    public func identification(of user: EventUser, before event: PreparedEvent?) -> [[UInt8]] {
+      var calls = [call("identify", of: user, user.traits, before: event)]
+      for group in user.groups(groups) { calls.append(call("group", of: user, group.traits, in: group, before: event)) }
+      return calls
+    }
+
+    private func call(
+      _ type: String, of user: EventUser, _ traits: FieldObject, in group: UserGroup? = nil,
+      before event: PreparedEvent?
+    ) -> [UInt8] {
       var call = JSONObject(.vendor)
-      call.add("type", "identify")
+      call.add("type", type)
+      if let event {
+        call.add(
+          "messageId", ([event.stored.id.description, type] + [group?.kind].compactMap { $0 }).joined(separator: "-"))
+        call.add("timestamp", event.stored.time.description)
+      }
       call.add("userId", user.id)
-      call.add("traits", .object(user.traits.withUniqueNames))
+      if let group { call.add("groupId", group.id) }
+      call.add("traits", .object(traits.withUniqueNames))
       call.add("context", .object(["library": ["name": "weir"]]))
-      return post(Array(#"{"batch":["#.utf8) + call.bytes() + Array("]}".utf8))
+      return call.bytes()
     }
 
     private func post(_ body: [UInt8]) -> HTTPPost {

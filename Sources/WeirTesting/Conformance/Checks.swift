@@ -155,6 +155,7 @@ extension Trial {
     do {
       await accept(batches[0], by: provider)
       try await provider.associate(EventUser(id: users[0], traits: ["plan": "pro"]))
+      try await provider.identify(EventUser(id: users[0], traits: ["plan": "pro"]))
       await accept(batches[1], by: provider)
       // The same user again is allowed, and a user may replace another without a disassociation in between.
       try await provider.associate(EventUser(id: users[0]))

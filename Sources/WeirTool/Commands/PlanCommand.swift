@@ -61,8 +61,8 @@
         one of the keys gets (the event in the provider's form, as it would be a part of \
         a request or a line of a file), withheld (true: the plan withholds the event) or \
         rejected (why the provider can't accept the event). Nothing is delivered, and \
-        keys are not read. An event is not compared with its neighbours, so no event is \
-        flagged as a duplicate here.
+        keys are not read: a pseudonym is shown as [pseudonym]. An event is not compared \
+        with its neighbours, so no event is flagged as a duplicate here.
         """)
 
     @Argument(help: "The plan.")
@@ -78,7 +78,7 @@
     var name: String?
 
     func run() throws {
-      let plan = try PlanSource.plan(plan)
+      let plan = try PlanSource.plan(plan).routed
       let entries = plan.entries.filter { name == nil || $0.name == name }
       guard !entries.isEmpty else {
         let names = plan.entries.map(\.name).joined(separator: ", ")
@@ -95,7 +95,11 @@
     }
 
     private static func line(_ entry: DeliveryPlan.Entry, _ stored: StoredEvent) throws -> String {
-      var preparation = Preparation(entry.options, mapper: entry.mapper)
+      var options = entry.options
+      if entry.destination?.pseudonymKey != nil {
+        options.pseudonym = Pseudonym(fingerprint: "") { _ in "[pseudonym]" }
+      }
+      var preparation = Preparation(options, mapper: entry.mapper)
       let opening = #"{"provider":"\#(entry.name)","#
       guard let event = preparation.prepare(stored) else { return opening + "\"withheld\":true}\n" }
       do {

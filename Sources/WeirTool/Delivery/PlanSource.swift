@@ -6,7 +6,8 @@
   import WeirYAML
 
   enum PlanSource {
-    /// Returns the plan in a file. The file is YAML if its name ends in .yaml or .yml, otherwise JSON.
+    /// Returns the plan in a file. The file is YAML if its name ends
+    /// in .yaml or .yml, otherwise JSON.
     static func plan(_ path: String) throws -> DeliveryPlan {
       do throws(WeirError) {
         #if YAML

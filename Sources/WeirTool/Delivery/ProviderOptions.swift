@@ -115,10 +115,13 @@
 
     /// The delivery that the options describe: the plan's providers, or those of `--to`.
     func deliveryPlan() throws -> DeliveryPlan {
-      var plan = try planFile.map(PlanSource.plan)
+      var plan = try planFile.map(PlanSource.plan)?.routed
       let added = try addresses().map { named in
         var entry = plan?[named.name] ?? DeliveryPlan.Entry(named.name, options: Self.usualOptions)
+        let planned = entry.destination
         entry.destination = destination(named.address)
+        entry.destination?.groups = planned?.groups ?? []
+        if entry.destination?.isURL == true { entry.destination?.pseudonymKey = planned?.pseudonymKey }
         return entry
       }
       if let known = plan?.entries.map(\.name), let name = names.first(where: { !known.contains($0) }) {

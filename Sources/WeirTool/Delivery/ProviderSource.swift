@@ -37,8 +37,11 @@
     /// Creates the providers for the log in a directory. Throws if the program delivers other events in the name of one
     /// of them.
     func providers(for log: String) throws -> [(provider: any Provider, options: DeliveryOptions)] {
+      let made = try providers()
       if checksRecorded {
-        for entry in plan.entries {
+        for (entry, (_, options)) in zip(plan.entries, made) {
+          var entry = entry
+          entry.options = options
           do throws(WeirError) {
             try entry.checkRecorded(in: log)
           } catch {
@@ -47,11 +50,14 @@
           }
         }
       }
-      return try providers()
+      return made
     }
 
     private func providers() throws -> [(provider: any Provider, options: DeliveryOptions)] {
-      try plan.entries.map { entry in (try provider(entry).mapped(by: entry.mapper), entry.options) }
+      try plan.entries.map { entry in
+        let provider = try provider(entry)
+        return (provider.mapped(by: entry.mapper), try entry.options(of: provider))
+      }
     }
 
     private func provider(_ entry: DeliveryPlan.Entry) throws -> any Provider {

@@ -20,6 +20,7 @@ struct AssociationDeliveryTests {
       case .setup: "setup"
       case .associate(let user): "user \(user.id)"
       case .disassociate: "nobody"
+      case .identify(let user): "traits of \(user.id)"
       case .deliver(let ids): ids.map { "\(numbers[$0] ?? -1)" }.joined(separator: " ")
       case .shutdown: "shutdown"
       }
@@ -43,7 +44,9 @@ struct AssociationDeliveryTests {
       try stage.dispatcher.add(provider)
       #expect(await stage.run { stage.entry().offset == 8 })
       #expect(
-        story(provider, numbered(ids)) == ["setup", "0 1", "0", "user ann", "2 3", "nobody", "user bob", "4"])
+        story(provider, numbered(ids)) == [
+          "setup", "0 1", "0", "user ann", "traits of ann", "2 3", "nobody", "user bob", "traits of bob", "4",
+        ])
       // Each change is an event that was accepted.
       #expect(stage.entry().acknowledged == 8)
       #expect(stage.entry().accepted == 8)

@@ -43,7 +43,7 @@ struct DeliveryOptionsTests {
     Edge("flush.overflowThreshold", "1.0", isRight: true) { $0.flush.overflowThreshold = 1 },
     Edge("flush.maximumEvents", "0", isRight: false) { $0.flush.maximumEvents = 0 },
     Edge("flush.maximumBytes", "0", isRight: false) { $0.flush.maximumBytes = 0 },
-    Edge("flush.triggers", "2048", isRight: false) { $0.flush.triggers = FlushPolicy.Triggers(rawValue: 1 << 11) },
+    Edge("flush.triggers", "4096", isRight: false) { $0.flush.triggers = FlushPolicy.Triggers(rawValue: 1 << 12) },
     Edge("flush.triggers", "none", isRight: true) { $0.flush.triggers = [] },
     Edge("backoff.least", "-1.0 seconds", isRight: false) { $0.backoff.least = .seconds(-1) },
     Edge("backoff.most", "0.4 seconds", isRight: false) { $0.backoff.most = .milliseconds(400) },

@@ -120,17 +120,17 @@ struct FlushPlanTests {
   }
 
   @Test func `a set of triggers answers what each of them does alone`() {
-    let each = (0..<11).map { FlushPolicy.Triggers(rawValue: 1 << $0) }
+    let each = (0..<12).map { FlushPolicy.Triggers(rawValue: 1 << $0) }
     let seed = testSeed()
     print("FlushPlanTests: WEIR_SEED=\(seed)")
     var random = Seeded(seed: seed)
-    for raw in 0..<UInt32(1 << 11) {
+    for raw in 0..<UInt32(1 << 12) {
       let set = FlushPolicy.Triggers(rawValue: raw)
       var all = plan(set) { $0.firstEvents = 1 }
       var alone = each.map { trigger in plan(trigger) { $0.firstEvents = 1 } }
       let events = Int.random(in: 0...12, using: &random)
       let size = Int.random(in: 0...120, using: &random)
-      let signals = FlushPolicy.Triggers(rawValue: .random(in: 0..<1 << 11, using: &random))
+      let signals = FlushPolicy.Triggers(rawValue: .random(in: 0..<1 << 12, using: &random))
       let now = Duration.seconds(Int.random(in: 0...6, using: &random))
       func prepare(_ plan: inout FlushPlan) {
         for number in 0..<events { plan.arrived(bytes: size, opening: UInt64(number / 6), at: .zero) }

@@ -3,6 +3,7 @@
 import Foundation
 import TestSupport
 import Testing
+import WeirTesting
 
 @testable import Weir
 @testable import WeirContracts
@@ -18,7 +19,8 @@ private let everything = """
       "url": {
         "to": "https://host/x", "preset": "mixpanel", "key_env": "KEY", "user": "u", "project": "p", "cacert": "ca.pem",
         "cert": "/c.pem", "cert_key": "k.pem", "gzip": false,
-        "start": "2026-11-21T09:30:00Z", "duplicate_window": "2s", "duplicate_memory": 7, "redacts_sensitive": false,
+        "start": "2026-11-21T09:30:00Z", "duplicate_window": "2s", "duplicate_memory": 7, "user_memory": 8,
+        "redacts_sensitive": false,
         "attempt_timeout": "90s",
         "flush": {
           "triggers": ["count", "first_events"], "queue_limit": 1, "delivery_size": 2, "interval": "500ms",
@@ -83,6 +85,7 @@ struct DeliveryPlanTests {
     #expect(url.options.start == .time(Timestamp(nanosecondsSince1970: 1_795_253_400_000_000_000)))
     #expect(url.options.duplicateWindow == .seconds(2))
     #expect(url.options.duplicateMemory == 7)
+    #expect(url.options.userMemory == 8)
     #expect(!url.options.redactsSensitive)
     #expect(url.options.attemptTimeout == .seconds(90))
     var flush = FlushPolicy([.count, .firstEvents])
@@ -133,6 +136,51 @@ struct DeliveryPlanTests {
     #expect(mapper(prepared("shop.OrderDone", ["aB": 1]))?.name == "Shop Order Done")
     #expect(mapper(prepared("shop.OrderDone", ["aB": 1]))?.fields == ["a_b": 1])
     #expect(mapper(prepared("y", [:])) == nil)
+  }
+
+  @Test func `an event goes where its first route leads`() async throws {
+    let text = """
+      {"routes": [
+        {"events": ["checkout.*", "cart.Opened"], "to": ["one"]},
+        {"events": ["debug.*"], "to": []},
+        {"events": ["*"], "to": ["one", "two"]}],
+       "providers": {
+         "one": {}, "two": {"mapper": [{"renaming": {"events": {"page.Seen": "checkout.Seen"}}}]}, "three": {}}}
+      """
+    let plan = try DeliveryPlan(json: Data(text.utf8))
+    #expect(
+      plan.routes == [
+        .init("checkout.*", "cart.Opened", to: ["one"]), .init("debug.*", to: []), .init("*", to: ["one", "two"]),
+      ])
+    #expect(try DeliveryPlan(json: plan.json()).routes == plan.routes)
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      let providers = plan.entries.map { ScriptedProvider(name: $0.name) }
+      try stage.dispatcher.add(plan) { entry in providers.first { $0.name == entry.name }! }
+      for name in ["checkout.Done", "cart.Opened", "cart.Closed", "debug.Trace", "page.Seen"] {
+        stage.tracker.track(name, fields: [:])
+      }
+      try stage.tracker.drain()
+      for name in ["one", "two", "three"] { #expect(await stage.run { stage.entry(name).offset == 5 }) }
+      #expect(
+        providers.map { $0.delivered.map(\.name) } == [
+          ["checkout.Done", "cart.Opened", "cart.Closed", "page.Seen"], ["cart.Closed", "checkout.Seen"], [],
+        ])
+      try await stage.close()
+    }
+  }
+
+  @Test(arguments: [
+    (#"{"routes": 1, "providers": {}}"#, "line 1: routes is a list of maps with the keys events and to"),
+    (#"{"routes": [{"events": ["a"]}], "providers": {}}"#, "line 1: a route has events and to"),
+    (
+      #"{"routes": [{"events": ["a"], "to": ["segmnet"]}], "providers": {"segment": {}}}"#,
+      "line 1: the plan has no provider \"segmnet\""
+    ),
+  ])
+  func `a wrong route is named`(_ text: String, _ problem: String) {
+    let error = #expect(throws: WeirError.self) { try DeliveryPlan(json: Data(text.utf8)) }
+    #expect(error?.message.contains(problem) == true, "\(error?.message ?? "")")
   }
 
   @Test func `closures are named, and not written`() throws {

@@ -93,8 +93,45 @@
       #expect(try Outcome(preset, answer) == expected)
     }
 
-    @Test func `an association sets the user's properties`() throws {
-      let post = try #require(preset.identify(EventUser(id: "u1", traits: ["plan": "pro"])))
+    @Test func `groups are told after their user, and named by events`() throws {
+      let preset = AmplitudePreset(apiKey: Secret("k"), groups: ["company", "team"])
+      let user = EventUser(id: "u1", traits: ["company": ["id": 7, "name": "Acme"], "team": "red"])
+      let parts = preset.identification(of: user, before: sampleEvent(3)).map { json($0) }
+      #expect(
+        parts == [
+          json(
+            #"""
+            {"event_type":"$identify","user_id":"u1","time":1763683200123,"insert_id":"\#(sampleID(3))-$identify",
+             "user_properties":{"$set":{"company":{"id":7,"name":"Acme"},"team":"red"}},
+             "groups":{"company":"7","team":"red"}}
+            """#),
+          json(
+            #"""
+            {"event_type":"$groupidentify","user_id":"u1","time":1763683200123,
+             "insert_id":"\#(sampleID(3))-$groupidentify-company","groups":{"company":"7"},
+             "group_properties":{"$set":{"name":"Acme"}}}
+            """#),
+        ])
+      let event = String(decoding: try preset.encode(sampleEvent(3, user: user)), as: UTF8.self)
+      #expect(event.contains(#""groups":{"company":"7","team":"red"}"#))
+    }
+
+    @Test func `an answer's places count what is told of users`() throws {
+      let events = (0..<2).map { sampleEvent($0) }
+      let user = EventUser(id: "u1", traits: ["a": 1])
+      let batch = HTTPBatch(
+        events: events, encoded: try events.map(preset.encode),
+        identifications: [1: preset.identification(of: user, before: events[1])])
+      let invalid = answer(400, #"{"error":"bad","events_with_invalid_fields":{"user_properties":[1]}}"#)
+      #expect(
+        try preset.read(invalid, of: batch).verdicts == [
+          .retry(after: .zero), .rejected("bad: invalid user_properties"),
+        ])
+    }
+
+    @Test func `what is known about a user sets the user's properties`() throws {
+      let parts = preset.identification(of: EventUser(id: "u1", traits: ["plan": "pro"]), before: nil)
+      let post = preset.post(HTTPBatch(events: [], encoded: [], identifications: [0: parts]))
       let expected = #"""
         {"api_key":"k\"ey-12345","options":{"min_id_length":1},
          "events":[{"event_type":"$identify","user_id":"u1","user_properties":{"$set":{"plan":"pro"}}}]}

@@ -125,8 +125,12 @@
       #expect(try outcome("Too many parts (300 with average size of 1.00 KiB) in table 'd.t'.") == .failed)
     }
 
-    @Test func `an association is told to nobody`() {
-      #expect(preset.identify(EventUser(id: "u1"))?.body == nil)
+    @Test func `a row of fields has the user's traits if a column is named for them`() throws {
+      let user = EventUser(id: "u1", traits: ["plan": "pro"])
+      let preset = ClickHousePreset(table: "t", row: .fields, traitsColumn: "traits")
+      let row = String(decoding: try preset.encode(sampleEvent(1, ["traits": 1], user: user)), as: UTF8.self)
+      #expect(row.contains(#""traits":{"plan":"pro"}"#))
+      #expect(row.contains(#""traits_2":1"#))
     }
   }
 #endif

@@ -98,8 +98,20 @@
       #expect(try Outcome(preset, answer) == expected)
     }
 
-    @Test func `an association sets the profile`() throws {
-      let post = try #require(service.identify(EventUser(id: "u1", traits: ["plan": "pro"])))
+    @Test func `groups have profiles of their own, and are named by events`() throws {
+      let preset = MixpanelPreset(account: .project(token: Secret("tok-12345")), groups: ["company"])
+      let user = EventUser(id: "u1", traits: ["company": ["id": "c7", "name": "Acme"]])
+      let posts = preset.identify([user, user])
+      #expect(posts.map(\.path) == ["/engage", "/groups"])
+      let group = #"{"$token":"tok-12345","$group_key":"company","$group_id":"c7","$set":{"name":"Acme"}}"#
+      #expect(json(posts[1].body) == json("[\(group),\(group)]"))
+      let event = String(decoding: try preset.encode(sampleEvent(3, user: user)), as: UTF8.self)
+      #expect(event.contains(#""company":"c7""#))
+      #expect(preset.identify(Array(repeating: user, count: 2_001)).map(\.path).filter { $0 == "/engage" }.count == 2)
+    }
+
+    @Test func `what is known about a user sets the profile`() throws {
+      let post = try #require(service.identify([EventUser(id: "u1", traits: ["plan": "pro"])]).first)
       #expect(post.path == "/engage")
       #expect(json(post.body) == json(#"[{"$token":"tok-12345","$distinct_id":"u1","$set":{"plan":"pro"}}]"#))
       #expect(throws: Never.self) { try service.readIdentify(answer(200, #"{"status":1}"#)) }
@@ -107,7 +119,7 @@
       #expect(throws: BatchRefused.self) { try service.readIdentify(answer(200, "0")) }
       #expect(throws: HTTPFailure.self) { try service.readIdentify(answer(429, "", ("retry-after", "1"))) }
       let withoutToken = MixpanelPreset(account: .service(user: "robot", secret: Secret("x"), project: "1"))
-      #expect(withoutToken.identify(EventUser(id: "u1"))?.body == nil)
+      #expect(withoutToken.identify([EventUser(id: "u1")]).isEmpty)
     }
   }
 #endif

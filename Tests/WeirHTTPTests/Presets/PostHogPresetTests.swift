@@ -53,8 +53,22 @@
       #expect(try Outcome(preset, answer) == expected)
     }
 
-    @Test func `an association sets the person's properties`() throws {
-      let post = try #require(preset.identify(EventUser(id: "u1", traits: ["plan": "pro"])))
+    @Test func `groups are told after their person, and named by events`() throws {
+      let preset = PostHogPreset(apiKey: Secret("k"), groups: ["company"])
+      let user = EventUser(id: "u1", traits: ["company": ["id": "c7", "name": "Acme"]])
+      let group = try #require(preset.identification(of: user, before: sampleEvent(3)).last)
+      let expected = #"""
+        {"event":"$groupidentify","distinct_id":"u1","timestamp":"2025-11-21T00:00:00.123456789Z",
+         "properties":{"$lib":"weir","$group_type":"company","$group_key":"c7","$group_set":{"name":"Acme"}}}
+        """#
+      #expect(json(group) == json(expected))
+      let event = String(decoding: try preset.encode(sampleEvent(3, user: user)), as: UTF8.self)
+      #expect(event.contains(#""$groups":{"company":"c7"}"#))
+    }
+
+    @Test func `what is known about a user sets the person's properties`() throws {
+      let parts = preset.identification(of: EventUser(id: "u1", traits: ["plan": "pro"]), before: nil)
+      let post = preset.post(HTTPBatch(events: [], encoded: [], identifications: [0: parts]))
       let expected = #"""
         {"api_key":"phc-12345","batch":[{"event":"$identify","distinct_id":"u1",
          "properties":{"$lib":"weir","$set":{"plan":"pro"}}}]}

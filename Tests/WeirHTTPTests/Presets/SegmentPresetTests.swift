@@ -80,8 +80,32 @@
       #expect(try Outcome(preset, answer) == expected)
     }
 
-    @Test func `an association is a call of identify`() throws {
-      let post = try #require(preset.identify(EventUser(id: "u1", traits: ["plan": "pro"])))
+    @Test func `what is known about a user is a call of identify, and of a group one of group`() throws {
+      let user = EventUser(id: "u1", traits: ["plan": "pro", "company": ["id": "c7", "name": "Acme"]])
+      let preset = SegmentPreset(writeKey: Secret("k"), groups: ["company", "team"])
+      let calls = preset.identification(of: user, before: sampleEvent(3)).map { json($0) }
+      let time = "2025-11-21T00:00:00.123456789Z"
+      #expect(
+        calls == [
+          json(
+            #"""
+            {"type":"identify","messageId":"\#(sampleID(3))-identify","timestamp":"\#(time)","userId":"u1",
+             "traits":{"plan":"pro","company":{"id":"c7","name":"Acme"}},"context":{"library":{"name":"weir"}}}
+            """#),
+          json(
+            #"""
+            {"type":"group","messageId":"\#(sampleID(3))-group-company","timestamp":"\#(time)","userId":"u1",
+            "groupId":"c7",
+             "traits":{"name":"Acme"},"context":{"library":{"name":"weir"}}}
+            """#),
+        ])
+      let event = try preset.encode(sampleEvent(3, user: user))
+      #expect(String(decoding: event, as: UTF8.self).contains(#""groupId":"c7""#))
+    }
+
+    @Test func `a user whom no event names is told alone`() throws {
+      let parts = preset.identification(of: EventUser(id: "u1", traits: ["plan": "pro"]), before: nil)
+      let post = preset.post(HTTPBatch(events: [], encoded: [], identifications: [0: parts]))
       let expected = #"""
         {"batch":[{"type":"identify","userId":"u1","traits":{"plan":"pro"},"context":{"library":{"name":"weir"}}}]}
         """#

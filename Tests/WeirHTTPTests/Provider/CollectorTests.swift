@@ -55,7 +55,7 @@
         let provider = try provider(name, endpoint)
         let user = EventUser(id: "user-1", traits: ["plan": "pro"])
         let events = (0..<300).map { sampleEvent($0, ["order": .int(Int64($0))], user: $0 < 100 ? nil : user) }
-        try await provider.associate(user)
+        try await provider.identify(user)
         #expect(try await provider.deliver(events) == Array(repeating: .accepted, count: 300))
         await provider.shutdown()
         let taken = try inOrder(collector).filter { $0.type != "identify" && $0.name != "$identify" }

@@ -259,7 +259,7 @@
         endpoint: "http://user:hunter22@127.0.0.1:\(server.port)/?token=abcdefgh", key: key, project: "1")
       let provider = try HTTPProvider(preset, configuration: .patient)
       let said = await thrown { try await provider.deliver([sampleEvent(0)]) }.map { "\($0) \(String(reflecting: $0))" }
-      let association = await thrown { try await provider.associate(EventUser(id: "u1")) }.map { "\($0)" }
+      let association = await thrown { try await provider.identify(EventUser(id: "u1")) }.map { "\($0)" }
       await provider.shutdown()
       for text in [said, association].compactMap({ $0 }) {
         for part in ["zyxwv", "hunter22", "abcdefgh", "aHVzaC16", "dXNlcjpodW50ZXIyMg"] {

@@ -1,0 +1,79 @@
+// What became of each event, told as it happens.
+
+import Synchronization
+import TestSupport
+import Testing
+import Weir
+import WeirTesting
+
+@testable import WeirDelivery
+
+struct SettlementsTests {
+  private let byNumber = ScriptedProvider.Answer.each { $0.fields["n"] == .int(1) ? .rejected("no") : .accepted }
+
+  @Test func `a callback and each reader are told what became of each event`() async throws {
+    try await withDirectoryAsync { directory in
+      let heard = Mutex<[SettledEvent]>([])
+      let stage = try DeliveryStage(
+        directory, dispatcher: { $0.onSettled = { events in heard.withLock { $0 += events } } })
+      let provider = ScriptedProvider(finally: byNumber)
+      try stage.dispatcher.add(provider.mapped(by: .only { $0.fields["n"] != .int(2) }))
+      let before = stage.dispatcher.settlements()
+      let ids = try stage.capture(4)
+      #expect(await stage.run { stage.entry().offset == 4 })
+      let after = stage.dispatcher.settlements()
+      try stage.capture(1, from: 4)
+      #expect(await stage.run { stage.entry().offset == 5 })
+      let expected: [EventID: Journey.Fate] = [
+        ids[0]: .acknowledged, ids[1]: .rejected(reason: "no"), ids[2]: .withheld, ids[3]: .acknowledged,
+      ]
+      let told = heard.withLock { $0 }
+      #expect(told.count == 5)
+      #expect(told.allSatisfy { $0.provider == "scripted" })
+      for (id, fate) in expected { #expect(told.first { $0.id == id }?.fate == fate) }
+      var reader = before.makeAsyncIterator()
+      var read: [SettledEvent] = []
+      for _ in 0..<5 { if let next = await reader.next() { read.append(next) } }
+      #expect(read == told)
+      var late = after.makeAsyncIterator()
+      #expect(await late.next() == told.last)
+      #expect(before.missed == 0)
+      try await stage.close()
+    }
+  }
+
+  @Test func `a reader who is late misses the oldest, and they are counted`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      try stage.dispatcher.add(ScriptedProvider())
+      let settlements = stage.dispatcher.settlements(limit: 3)
+      let ids = try stage.capture(10)
+      #expect(await stage.run { stage.entry().offset == 10 })
+      #expect(settlements.missed == 7)
+      var reader = settlements.makeAsyncIterator()
+      #expect(await reader.next()?.id == ids[7])
+      try await stage.close()
+    }
+  }
+
+  @Test func `the outcome of an event is waited for, and has an end`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      let provider = ScriptedProvider(answers: [.retry(after: .seconds(5))], finally: byNumber)
+      try stage.dispatcher.add(provider)
+      let ids = try stage.capture(2)
+      let tracker = stage.tracker
+      let early = try await stage.running { try? await tracker.outcome(of: ids[0], timeout: .seconds(2)) }
+      #expect(early?.map(\.fate) == [.pending])
+      let refused = try await stage.running { try? await tracker.outcome(of: ids[1], timeout: .seconds(3600)) }
+      #expect(refused?.map(\.fate) == [.rejected(reason: "no")])
+      #expect(refused?.map(\.provider) == ["scripted"])
+      // Settled before anybody asked.
+      #expect(try await tracker.outcome(of: ids[0], timeout: .zero).map(\.fate) == [.acknowledged])
+      await #expect(throws: WeirError.self) {
+        try await tracker.outcome(of: EventID(opening: 1, sequence: 2), timeout: .zero)
+      }
+      try await stage.close()
+    }
+  }
+}

@@ -1,0 +1,76 @@
+// Several providers as one: when an event is accepted, and who gets it again.
+
+import TestSupport
+import Testing
+import Weir
+import WeirTesting
+
+@testable import WeirDelivery
+
+struct ProviderGroupTests {
+  private typealias Answer = ScriptedProvider.Answer
+
+  private func numbers(_ provider: ScriptedProvider) -> [Int64] { provider.numbers }
+
+  /// Delivers four events to a group of two.
+  private func deliver(
+    _ one: ScriptedProvider, _ two: ScriptedProvider, mapper: EventMapper = EventMapper()
+  ) async throws -> Ledger.Entry {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      try stage.dispatcher.add(ProviderGroup("scripted", [one, two.mapped(by: mapper)]))
+      try stage.capture(4)
+      #expect(await stage.run([one, two]) { stage.entry().offset == 4 })
+      try await stage.close()
+      return stage.entry()
+    }
+  }
+
+  @Test func `an event is accepted when all have it`() async throws {
+    let (one, two) = (ScriptedProvider(name: "one"), ScriptedProvider(name: "two"))
+    let entry = try await deliver(one, two)
+    #expect(entry.acknowledged == 4)
+    #expect(numbers(one) == [0, 1, 2, 3])
+    #expect(numbers(two) == [0, 1, 2, 3])
+    #expect(one.calls.first == .setup && two.calls.first == .setup)
+    #expect(one.calls.last == .shutdown && two.calls.last == .shutdown)
+  }
+
+  @Test func `who has an event does not get it again while another is tried`() async throws {
+    let one = ScriptedProvider(name: "one")
+    let two = ScriptedProvider(
+      name: "two", answers: [.fail("503"), .each { $0.fields["n"] == .int(2) ? .retry(after: nil) : .accepted }])
+    let entry = try await deliver(one, two)
+    #expect(entry.acknowledged == 4)
+    #expect(numbers(one) == [0, 1, 2, 3])
+    #expect(numbers(two) == [0, 1, 3, 2])
+  }
+
+  @Test func `one member's rejection rejects the event, and the others have it all the same`() async throws {
+    let one = ScriptedProvider(name: "one", finally: .each { $0.fields["n"] == .int(1) ? .rejected("no") : .accepted })
+    let two = ScriptedProvider(name: "two")
+    let entry = try await deliver(one, two)
+    #expect(entry.acknowledged == 3)
+    #expect(entry.rejected == 1)
+    #expect(numbers(two) == [0, 1, 2, 3])
+  }
+
+  @Test func `a refused batch is halved for the member that refuses it`() async throws {
+    let one = ScriptedProvider(name: "one")
+    let two = ScriptedProvider(name: "two", finally: .refuseBatch("bad") { $0.fields["n"] == .int(3) })
+    let entry = try await deliver(one, two)
+    #expect(entry.acknowledged == 3)
+    #expect(entry.rejected == 1)
+    #expect(numbers(one) == [0, 1, 2, 3])
+    #expect(numbers(two) == [0, 1, 2])
+  }
+
+  @Test func `a member's mapper is the member's`() async throws {
+    let (one, two) = (ScriptedProvider(name: "one"), ScriptedProvider(name: "two"))
+    let mapper = EventMapper(.only { $0.fields["n"] != .int(0) }, .renaming(events: ["e": "renamed"]))
+    let entry = try await deliver(one, two, mapper: mapper)
+    #expect(entry.acknowledged == 4)
+    #expect(one.delivered.map(\.name) == ["e", "e", "e", "e"])
+    #expect(two.delivered.map(\.name) == ["renamed", "renamed", "renamed"])
+  }
+}

@@ -1,0 +1,63 @@
+// Who a user is to a provider that gets pseudonyms, and what remains of addresses.
+
+import TestSupport
+import Testing
+import Weir
+import WeirTesting
+
+@testable import WeirDelivery
+
+struct PseudonymTests {
+  private let pseudonym = Pseudonym(fingerprint: "test") { "p-" + String($0.reversed()) }
+
+  @Test func `events and changes of the user name the pseudonym alone`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      let provider = ScriptedProvider()
+      var options = DeliveryOptions()
+      options.pseudonym = pseudonym
+      let mapper = EventMapper(.adding("seen") { $0.context.user.map { .string($0.id) } })
+      try stage.dispatcher.add(provider.mapped(by: mapper), options: options)
+      try stage.tracker.associate("ann", traits: ["plan": "free"])
+      try stage.capture(1)
+      try Bindings.with(user: "bob") { _ = try stage.capture(1, from: 1) }
+      try Bindings.with(user: nil) { _ = try stage.capture(1, from: 2) }
+      try Bindings.with(user: "") { _ = try stage.capture(1, from: 3) }
+      #expect(await stage.run { stage.entry().offset == 5 })
+      let ann = EventUser(id: "p-nna", traits: ["plan": "free"])
+      #expect(provider.calls.contains(.associate(ann)))
+      #expect(provider.calls.contains(.identify(ann)))
+      #expect(provider.delivered.map { $0.context.user?.id } == ["p-nna", "p-bob", nil, ""])
+      #expect(provider.delivered.map { $0.stored.context.user?.id } == ["p-nna", "p-bob", nil, ""])
+      #expect(provider.delivered[0].fields["seen"] == "p-nna")
+      try await stage.close()
+      // Whoever delivers in the provider's name must give the same pseudonyms.
+      var entry = DeliveryPlan.Entry("scripted", options: options, mapper: mapper)
+      #expect(throws: Never.self) { try entry.checkRecorded(in: directory) }
+      entry.options.pseudonym = nil
+      #expect(throws: WeirError.self) { try entry.checkRecorded(in: directory) }
+    }
+  }
+
+  @Test(arguments: [
+    ("203.0.113.77", "203.0.113.0"), ("255.255.255.255", "255.255.255.0"), ("2001:db8:1:2:3::7", "2001:db8:1::"),
+    ("::ffff:203.0.113.77", "::ffff:203.0.113.0"), ("::1", "::"), ("localhost", "[redacted]"),
+    ("203.0.113", "[redacted]"), ("", "[redacted]"), ("fe80::1%eth0", "[redacted]"),
+  ])
+  func `addresses lose what tells one host from another`(_ text: String, _ expected: String) throws {
+    let stored = StoredEvent(
+      offset: 0, id: EventID(opening: 1, sequence: 1), time: Timestamp(nanosecondsSince1970: 0), name: "e",
+      fields: ["ip": .string(text), "n": 1], declaration: nil,
+      context: EventContext(
+        globals: ["ip": .string(text)], user: EventUser(id: "u", traits: ["ip": .string(text)]),
+        fields: ["ip": .string(text), "other": .string(text)]))
+    let event = try #require(EventMapper.shorteningAddresses(in: "ip", "n")(PreparedEvent(stored)))
+    let short = FieldValue.string(expected)
+    let values = [
+      event.fields["ip"], event.context.globals["ip"], event.context.fields["ip"], event.context.user?.traits["ip"],
+    ]
+    #expect(values.allSatisfy { $0 == (expected == "[redacted]" ? .redacted : short) })
+    #expect(event.context.fields["other"] == .string(text))
+    #expect(event.fields["n"] == 1)
+  }
+}

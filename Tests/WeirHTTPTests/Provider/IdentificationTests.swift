@@ -1,0 +1,141 @@
+// Which vendors are told of users, and what becomes of it when they refuse.
+
+#if HTTP
+  import Testing
+  import Weir
+  import WeirDelivery
+
+  import WeirHTTP
+
+  @Suite struct IdentificationTests {
+    private let user = EventUser(id: "u1", traits: ["plan": "pro"])
+
+    private func provider(_ name: HTTPPresetName, _ server: TestServer) throws -> HTTPProvider {
+      try HTTPProvider(try name.preset(endpoint: server.url, key: Secret("key-12345")), configuration: .patient)
+    }
+
+    @Test(arguments: [
+      (HTTPPresetName.segment, "/v1/batch"), (.mixpanel, "/engage"), (.amplitude, "/2/httpapi"), (.posthog, "/batch/"),
+    ])
+    func `vendors that know users are told of them`(_ name: HTTPPresetName, _ path: String) async throws {
+      let server = try TestServer(.answer(200, body: #"{"status":1}"#))
+      defer { server.stop() }
+      let provider = try provider(name, server)
+      try await provider.identify(user)
+      await provider.shutdown()
+      #expect(server.requests.map(\.path) == [path])
+      #expect(server.requests.first?.text.contains(#""u1""#) == true)
+      #expect(server.requests.first?.text.contains(#""plan":"pro""#) == true)
+    }
+
+    @Test(arguments: [HTTPPresetName.json, .jsonl, .clickhouse, .otlp])
+    func `vendors that know no users are not told of any`(_ name: HTTPPresetName) async throws {
+      let server = try TestServer(.answer(200))
+      defer { server.stop() }
+      let provider = try provider(name, server)
+      try await provider.identify(user)
+      await provider.shutdown()
+      #expect(server.requests.isEmpty)
+    }
+
+    @Test func `vendors are not told that there is nobody`() async throws {
+      let server = try TestServer(.answer(200))
+      defer { server.stop() }
+      let provider = try provider(.segment, server)
+      try await provider.identify(EventUser(id: ""))
+      await provider.shutdown()
+      #expect(server.requests.isEmpty)
+    }
+
+    @Test func `a refusal is counted, and holds nothing up`() async throws {
+      let server = try TestServer(.answer(400, body: "bad trait"), .answer(200))
+      defer { server.stop() }
+      let provider = try provider(.segment, server)
+      try await provider.identify(user)
+      #expect(provider.counts.refusedIdentifications == 1)
+      #expect(try await provider.deliver([sampleEvent(0)]) == [.accepted])
+      await provider.shutdown()
+    }
+
+    @Test(arguments: [429, 500, 503])
+    func `a failure that may come right is thrown`(_ status: Int) async throws {
+      let server = try TestServer(.answer(status), .answer(status, headers: ["retry-after": "1"]), .answer(200))
+      defer { server.stop() }
+      let provider = try provider(.segment, server)
+      #expect(await thrown { try await provider.identify(user) } is HTTPFailure)
+      #expect(await thrown { try await provider.identify(user) } is HTTPFailure)
+      try await provider.identify(user)
+      await provider.shutdown()
+      #expect(provider.counts.refusedIdentifications == 0)
+      #expect(server.requests.count == 3)
+    }
+
+    @Test func `a wrong key stops delivery`() async throws {
+      let server = try TestServer(.answer(401))
+      defer { server.stop() }
+      let provider = try provider(.posthog, server)
+      #expect(await thrown { try await provider.identify(user) } is DeliveryStopped)
+      await provider.shutdown()
+    }
+
+    /// An event that tells of a user.
+    private func telling(_ number: Int, _ plan: String) -> PreparedEvent {
+      var event = sampleEvent(number, user: EventUser(id: "u\(number)", traits: ["plan": .string(plan)]))
+      event.identifies = true
+      return event
+    }
+
+    @Test(arguments: [
+      (HTTPPresetName.segment, #""type":"identify""#), (.amplitude, #""event_type":"$identify""#),
+      (.posthog, #""event":"$identify""#),
+    ])
+    func `users are told in the request of their events, before them`(
+      _ name: HTTPPresetName, _ mark: String
+    ) async throws {
+      let server = try TestServer(.answer(200, body: #"{"success":true}"#))
+      defer { server.stop() }
+      let provider = try provider(name, server)
+      #expect(try await provider.deliver([telling(0, "free"), sampleEvent(1), telling(2, "paid")]).count == 3)
+      await provider.shutdown()
+      let text = try #require(server.requests.first?.text)
+      #expect(server.requests.count == 1)
+      #expect(text.components(separatedBy: mark).count == 3)
+      let order = [#""plan":"free""#, sampleID(1), #""plan":"paid""#].map { text.range(of: $0)?.lowerBound }
+      #expect(order.allSatisfy { $0 != nil } && order.compactMap { $0 } == order.compactMap { $0 }.sorted())
+    }
+
+    @Test func `Mixpanel's profiles are set before the request with the events, the latest of each user`() async throws
+    {
+      let server = try TestServer(.answer(200, body: #"{"status":1}"#))
+      defer { server.stop() }
+      let provider = try provider(.mixpanel, server)
+      var again = telling(0, "paid")
+      again.stored = sampleEvent(1).stored
+      _ = try await provider.deliver([telling(0, "free"), again, sampleEvent(2)])
+      await provider.shutdown()
+      #expect(server.requests.map(\.path) == ["/engage", "/import"])
+      #expect(server.requests[0].text.contains(#""plan":"paid""#))
+      #expect(!server.requests[0].text.contains(#""plan":"free""#))
+    }
+
+    /// A trait that the vendor refuses is told apart, and costs neither the events nor the others' traits.
+    @Test func `a refused trait costs no event`() async throws {
+      let server = try TestServer { request in
+        request.text.contains(#""plan":"bad""#) && request.text.contains("identify")
+          ? .answer(400, body: "bad trait") : .answer(200, body: #"{"success":true}"#)
+      }
+      defer { server.stop() }
+      let provider = try provider(.segment, server)
+      let events = (0..<8).map { telling($0, $0 == 5 ? "bad" : "good") }
+      #expect(try await provider.deliver(events) == Array(repeating: .accepted, count: 8))
+      await provider.shutdown()
+      #expect(provider.counts.refusedIdentifications == 1)
+      let taken = server.requests.filter { !($0.text.contains(#""plan":"bad""#) && $0.text.contains("identify")) }
+      for user in [0, 1, 2, 3, 4, 6, 7] {
+        #expect(
+          taken.contains { $0.text.contains(#""type":"identify""#) && $0.text.contains(#""userId":"u\#(user)""#) })
+      }
+      #expect(taken.filter { $0.text.contains(#""type":"track""#) }.count == 1)
+    }
+  }
+#endif
