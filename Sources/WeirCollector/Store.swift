@@ -47,8 +47,9 @@
       self.tracker = tracker
       var inspection = Inspector.Configuration()
       inspection.logger = configuration.logger
+      // The observer is empty, because the collector reports violations itself, in the terms of the vendor's form.
       inspector = try configuration.contract.map {
-        try Inspector(tracker, contract: $0.forCollected(), configuration: inspection)
+        try Inspector(tracker, contract: $0.forCollected(), configuration: inspection) { _, _ in }
       }
     }
 

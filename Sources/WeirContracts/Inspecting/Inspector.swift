@@ -20,8 +20,8 @@ public import Weir
 /// ```
 ///
 /// A thread follows the log and checks each event. Violations are counted (``counts``), passed to the observer, and
-/// written to a separate log in the directory `violations`: see ``LoggedViolation``. A violation never discards or
-/// changes an event.
+/// written to a separate log in the directory `violations`: see ``LoggedViolation``. Without an observer, the program's
+/// log gets warnings, at a limited rate. A violation never discards or changes an event.
 ///
 /// The tracker retains its inspector until the tracker ends, whether you keep a reference or not. The first inspector
 /// of a log starts with the events of this opening. Later inspectors continue where the previous one stopped.

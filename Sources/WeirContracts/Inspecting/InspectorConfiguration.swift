@@ -21,6 +21,10 @@ extension Inspector {
     public var closingTime = Duration.seconds(5)
 
     /// The logger for errors of the inspection. Each kind of error is logged once. `nil` logs nothing.
+    ///
+    /// Without an observer, violations are logged too, as warnings with event, field, rule, id, offset and view, but
+    /// without the value. At most 10 violations are logged within a minute. The number of violations that were not
+    /// logged is part of the next warning, or of a last warning at the end.
     public var logger: Logger? = Logger(label: "weir.inspection")
 
     /// Creates a configuration with the default values.

@@ -38,6 +38,7 @@ final class InspectorWork: @unchecked Sendable {
   private var interval = leastInterval
   private var hasReachedEnd = false
   private var reported: Set<String> = []
+  private var warnings = ViolationWarnings()
 
   init(
     _ orders: Inspector.Orders, _ shared: Monitor<Inspector.Shared>, _ bell: DrainBell, directory: String,
@@ -99,6 +100,7 @@ final class InspectorWork: @unchecked Sendable {
       if isEnding && !isAtEnd { break }
     }
     moveCursor()
+    tellRest()
     attempt("the log of violations could not be closed") { () throws(WeirError) in try log.close() }
     reader = nil
     shared.change { state in
@@ -170,9 +172,10 @@ final class InspectorWork: @unchecked Sendable {
     let isInspected = !event.name.hasPrefix(EventType.reservedPrefix)
     let outcome = isInspected ? orders.contract.check(event) : ContractOutcome()
     for violation in outcome.violations {
-      orders.observer?(event, violation)
+      tell(violation, by: event)
       guard write(violation, by: event) else { return false }
     }
+    warnings.hold(outcome.omittedViolations)
     position.offset = event.offset + 1
     position.last = event.id
     isMoved = true
@@ -183,6 +186,20 @@ final class InspectorWork: @unchecked Sendable {
       return state.deadline != nil
     }
     return !(isEnding && isOver)
+  }
+
+  /// Passes a violation to the observer. Without an observer, warns in the program's log.
+  private func tell(_ violation: Violation, by event: StoredEvent) {
+    if let observer = orders.observer { return observer(event, violation) }
+    guard let logger = orders.configuration.logger, let more = warnings.admit(at: .now) else { return }
+    logger.warn(of: violation, by: event, of: orders.contract.contract, in: directory, more)
+  }
+
+  /// Warns of the violations that were held back. Called when no further violation follows.
+  private func tellRest() {
+    guard orders.observer == nil, let logger = orders.configuration.logger else { return }
+    let count = warnings.takeHeldBack()
+    if count > 0 { logger.warn(ofHeldBack: count, in: directory) }
   }
 
   /// Writes a violation to the log of violations, or counts that it can't be written. Returns `false` if the time to
