@@ -8,7 +8,8 @@
     /// The contract for events as the collector's log has them: their fields are in the object `properties`.
     ///
     /// JSON has neither bytes nor UUIDs nor dates. Where the contract wants one, a text is as good here, and what else
-    /// it asks of the value goes unchecked.
+    /// it asks of the value goes unchecked. So do rules for the context, whose parts a vendor's form has elsewhere, or
+    /// not at all.
     func forCollected() -> Contract {
       Contract(
         name, version: version, allowsUnknownEvents: allowsUnknownEvents,
@@ -16,7 +17,7 @@
           var rule = rule
           // A log's declarations of what sort an event is do not come through a vendor's form.
           rule.kind = nil
-          let fields = rule.fields.map { field in
+          let fields = rule.fields.filter { !$0.isOfContext }.map { field in
             var field = field.inJSON
             field.name = CollectedContract.prefix + field.name
             return field

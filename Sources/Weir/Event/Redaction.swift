@@ -79,7 +79,7 @@ extension EventContext {
   private var isAllSensitive: Bool { sensitive.contains(Self.allSensitive) }
 
   /// Whether the bound scope could not be read, and is given as bytes.
-  private var isScopeUnread: Bool {
+  package var isScopeUnread: Bool {
     guard fields.count == 1, fields[0].name == "scope", case .bytes = fields[0].value else { return false }
     return true
   }

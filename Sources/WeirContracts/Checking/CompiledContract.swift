@@ -21,9 +21,13 @@ public struct CompiledContract: Sendable {
 
   private let events: [String: CompiledEvent]
 
-  init(_ contract: Contract, _ events: [String: CompiledEvent]) {
+  /// The rules for the context of every event; `nil` if there are none.
+  let everyEvent: CompiledMembers?
+
+  init(_ contract: Contract, _ events: [String: CompiledEvent], everyEvent: CompiledMembers?) {
     self.contract = contract
     self.events = events
+    self.everyEvent = everyEvent
   }
 
   /// Checks a stored event. The log's own events (`StoredEvent.isNotice`) have no violations, and neither has an
@@ -34,26 +38,37 @@ public struct CompiledContract: Sendable {
       check.report("", "readable", event.fields.first?.value, isSensitive: true)
       return check.outcome
     }
-    return check(name: event.name, fields: event.fields, declaration: event.declaration)
+    return check(
+      name: event.name, fields: event.fields, context: event.context, declaration: event.declaration)
   }
 
-  /// Checks an event with this name and these fields.
+  /// Checks an event with this name, these fields and this context.
+  ///
+  /// A part of the context that is lost to damage is not checked.
   ///
   /// - Parameters:
   ///   - name: The event's name.
   ///   - fields: The fields, as they would be captured.
+  ///   - context: The context: the global fields, the user, the view and the bound fields.
   ///   - declaration: The event's declaration, which may set its kind and mark fields as sensitive.
-  public func check(name: String, fields: FieldObject, declaration: EventType? = nil) -> ContractOutcome {
+  public func check(
+    name: String, fields: FieldObject, context: EventContext = EventContext(), declaration: EventType? = nil
+  ) -> ContractOutcome {
     if name.hasPrefix(EventType.reservedPrefix) { return ContractOutcome() }
     var check = EventCheck(event: name, declaration: declaration)
-    guard let event = events[name] else {
-      if !contract.allowsUnknownEvents { check.report("", "unknown event", nil, isSensitive: false) }
-      return check.outcome
+    let event = events[name]
+    if let event {
+      let kind = declaration?.kind
+      if event.rule.kind != nil, event.rule.kind != kind {
+        check.report("", event.kindRule, kind.map { .string($0.rawValue) }, isSensitive: false)
+      }
+      check.object(fields, event.members, path: "")
+    } else if !contract.allowsUnknownEvents {
+      check.report("", "unknown event", nil, isSensitive: false)
     }
-    if let kind = event.rule.kind, let found = declaration?.kind, found != kind {
-      check.report("", event.kindRule, .string(found.rawValue), isSensitive: false)
-    }
-    check.object(fields, event.members, path: "")
+    if let everyEvent { check.context(context, everyEvent) }
+    if let rules = event?.context { check.context(context, rules) }
+    if !check.outcome.defaults.isEmpty { check.withdrawDefaults(fields, context) }
     return check.outcome
   }
 
@@ -72,6 +87,8 @@ struct CompiledEvent: Sendable {
   let rule: EventRule
   let kindRule: String
   let members: CompiledMembers
+  /// The rules for the event's context; `nil` if there are none.
+  let context: CompiledMembers?
   let sensitiveFields: [String]
 }
 
@@ -136,6 +153,38 @@ private struct EventCheck {
       for (index, value) in values.enumerated() { self.value(value, element, .element(index)) }
       way.removeLast()
     default: break
+    }
+  }
+
+  /// Checks the parts of a context that have rules. A part that is lost to damage is not checked.
+  mutating func context(_ context: EventContext, _ parts: CompiledMembers) {
+    guard !context.isScopeUnread else { return }
+    let checked = outcome.violations.count
+    way.append(.member(ContextParts.name))
+    for part in parts.fields {
+      let value = context.part(part.name)
+      if context.isGlobalPartLost, part.name == "globals" || part.name == "user" && value == .null { continue }
+      self.value(value, part, .member(part.name))
+    }
+    way.removeLast()
+    guard outcome.violations.count > checked else { return }
+    let redacted = context.redacted()
+    for index in checked..<outcome.violations.count {
+      outcome.violations[index].isSensitive = context.differs(from: redacted, at: outcome.violations[index].field)
+    }
+  }
+
+  /// Takes back each default that would stand beside another value of the same name. Providers without a context get
+  /// one value for a name, so the default would take the place of that value.
+  mutating func withdrawDefaults(_ fields: FieldObject, _ context: EventContext) {
+    let objects: [(part: String, fields: FieldObject)] = [
+      ("", fields), ("fields", context.fields), ("globals", context.globals),
+    ]
+    outcome.defaults.removeAll { item in
+      let (part, name, _) = item.place
+      let holders = objects.filter { ($0.fields[name] ?? .null) != .null }
+      // A default within an object that the event has there is beside nothing else.
+      return !holders.isEmpty && !holders.contains { $0.part == part }
     }
   }
 

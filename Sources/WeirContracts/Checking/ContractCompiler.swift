@@ -1,6 +1,7 @@
 // ContractCompiler: prepares a contract for checking, and finds everything that is invalid in the contract.
 
 import Weir
+import WeirJSON
 
 extension Contract {
   /// The maximum number of character positions in all patterns of a contract.
@@ -14,7 +15,7 @@ extension Contract {
   ///
   /// Throws all problems at once: an empty or repeated name, bounds in the wrong order, an allowed value or a default
   /// that violates another clause, more than ``maximumAllowedValues`` values, a clause that does not match the type, an
-  /// invalid pattern, or nesting more than 16 deep.
+  /// invalid pattern, a part that no context has, or nesting more than 16 deep.
   public func compiled() throws(ContractError) -> CompiledContract {
     var compiler = ContractCompiler()
     let compiled = compiler.compile(self)
@@ -34,14 +35,23 @@ struct ContractCompiler {
   mutating func compile(_ contract: Contract) -> CompiledContract {
     if contract.name.isEmpty { problem("", "the contract has no name") }
     if contract.version.isEmpty { problem("", "the contract has no version") }
+    let everyEvent = FieldDraft(name: "", path: "")
+    for rule in contract.everyEvent {
+      if rule.isOfContext {
+        add(rule, to: everyEvent, depth: 0)
+      } else {
+        problem(rule.name, "a rule for every event is about its context; begin the name with context.")
+      }
+    }
+    let everyContext = context(of: everyEvent)
     var events: [String: CompiledEvent] = [:]
     for rule in contract.events {
       event = rule.name
       checkName(of: rule)
       if events[rule.name] != nil { problem("", "the event appears twice; merge the two") }
-      events[rule.name] = compile(rule)
+      events[rule.name] = compile(rule, everyEvent)
     }
-    return CompiledContract(contract, events)
+    return CompiledContract(contract, events, everyEvent: everyContext)
   }
 
   mutating func problem(_ field: String, _ message: String) {
@@ -59,15 +69,21 @@ struct ContractCompiler {
     }
   }
 
-  private mutating func compile(_ rule: EventRule) -> CompiledEvent {
+  private mutating func compile(_ rule: EventRule, _ everyEvent: FieldDraft) -> CompiledEvent {
     let root = FieldDraft(name: "", path: "")
-    for field in rule.fields { add(field, to: root, depth: 0) }
+    let context = FieldDraft(name: "", path: "")
+    for field in rule.fields { add(field, to: field.isOfContext ? context : root, depth: 0) }
+    if let own = root.member(ContextParts.name), !own.isLeaf {
+      problem(own.path, "paths below context are about the event's context; give this field no fields of its own")
+    }
+    refuseRepeated(context, everyEvent)
     let members = root.members.map { finish($0, isOpen: rule.isOpen, isInsideSensitive: false) }
     var sensitive: [String] = []
     root.collectSensitive(into: &sensitive)
     return CompiledEvent(
       rule: rule, kindRule: "kind \(rule.kind?.rawValue ?? "")",
-      members: CompiledMembers(members, isOpen: rule.isOpen, isSensitive: false), sensitiveFields: sensitive)
+      members: CompiledMembers(members, isOpen: rule.isOpen, isSensitive: false), context: self.context(of: context),
+      sensitiveFields: sensitive)
   }
 
   /// Adds a rule, and the rules within it, at its path.
@@ -111,6 +127,7 @@ struct ContractCompiler {
 
   /// Returns the type that the rule declares, or that follows from the fields within.
   private mutating func type(of draft: FieldDraft) -> FieldRule.ValueType {
+    if let type = ContextParts.types[draft.path] { return type }
     let type = draft.rule?.type ?? .any
     if !draft.members.isEmpty, draft.element != nil {
       problem(draft.path, "the field has object fields and array values; it can have only one of the two")
@@ -258,6 +275,64 @@ struct ContractCompiler {
   }
 }
 
+// MARK: Contexts
+
+extension ContractCompiler {
+  /// Returns the rules for the parts of the context; `nil` if there are none.
+  private mutating func context(of root: FieldDraft) -> CompiledMembers? {
+    guard let context = root.member(ContextParts.name) else { return nil }
+    checkContext(context)
+    let parts = context.members.map { finish($0, isOpen: true, isInsideSensitive: false) }
+    return CompiledMembers(parts, isOpen: true, isSensitive: false)
+  }
+
+  /// Finds rules that no context can keep, and clauses that a context can't have.
+  private mutating func checkContext(_ draft: FieldDraft) {
+    let known = ContextParts.members[draft.path]
+    let type = ContextParts.types[draft.path]
+    if draft.element != nil, known != nil || type != nil { problem(draft.path, "this part of the context is no array") }
+    if let rule = draft.rule { checkContext(rule, type, draft.path) }
+    for member in draft.members {
+      if let known, !known.contains(member.name) {
+        problem(member.path, Self.unknownPart(member.name, of: draft.path, known))
+      } else {
+        checkContext(member)
+      }
+    }
+    if let element = draft.element { checkContext(element) }
+  }
+
+  private mutating func checkContext(_ rule: FieldRule, _ type: FieldRule.ValueType?, _ path: String) {
+    if let type, rule.type != .any, rule.type != type {
+      problem(path, "the type of this part of the context is \(type.rawValue), not \(rule.type.rawValue)")
+    }
+    if rule.isSensitive {
+      problem(path, "a contract can't mark a part of the context as sensitive; use GlobalFields.sensitive")
+    }
+    if rule.defaultValue != nil, !ContextParts.isField(path) {
+      problem(path, "only fields of context.globals and context.fields can have a default; remove the default")
+    }
+  }
+
+  private static func unknownPart(_ name: String, of path: String, _ known: [String]) -> String {
+    let quoted = FieldValue.string(String(name.prefix(80)))
+    guard path == ContextParts.name else { return "\(path) has no \(quoted)\(Spelling.hint(name, among: known))" }
+    return "the context has no part \(quoted); its parts are context.globals, context.fields, context.user and "
+      + "context.view, and a global field is such as context.globals.app"
+  }
+
+  /// Refuses a rule of an event for a part of the context that has a rule for every event.
+  private mutating func refuseRepeated(_ draft: FieldDraft, _ everyEvent: FieldDraft) {
+    if draft.rule != nil, everyEvent.rule != nil {
+      problem(draft.path, "the same part of the context has a rule for every event; remove one of the two")
+    }
+    for member in draft.members {
+      if let other = everyEvent.member(member.name) { refuseRepeated(member, other) }
+    }
+    if let element = draft.element, let other = everyEvent.element { refuseRepeated(element, other) }
+  }
+}
+
 /// A field of a contract under construction. Rules may name the field itself, or only fields within it.
 private final class FieldDraft {
   let name: String
@@ -290,6 +365,11 @@ private final class FieldDraft {
       return draft
     }
   }
+
+  /// Whether the field has no rules for its own fields or values.
+  var isLeaf: Bool { members.isEmpty && element == nil }
+
+  func member(_ name: String) -> FieldDraft? { positions[name].map { members[$0] } }
 
   func collectSensitive(into paths: inout [String]) {
     if rule?.isSensitive == true { paths.append(path) }

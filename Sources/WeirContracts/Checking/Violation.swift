@@ -7,7 +7,8 @@ public struct Violation: Hashable, Sendable {
   /// The event's name.
   public var event: String
 
-  /// The field's path in the contract (`price.amount`, `items[].sku`); empty if the violation is about the whole event.
+  /// The field's path in the contract (`price.amount`, `items[].sku`, `context.globals.app`); empty if the violation is
+  /// about the whole event.
   public var field: String
 
   /// The rule in the contract's terms, such as `mandatory` or `one of "EUR", "USD"`.
@@ -16,8 +17,8 @@ public struct Violation: Hashable, Sendable {
   /// The value that was found; `nil` if the field is missing.
   public var value: FieldValue?
 
-  /// Whether the contract or the event's declaration marks the field, an enclosing field or a field within it as
-  /// sensitive. If so, ``value`` must not leave the process unredacted: see ``redacted()``.
+  /// Whether the contract, the event's declaration or its context marks the field, an enclosing field or a field within
+  /// it as sensitive. If so, ``value`` must not leave the process unredacted: see ``redacted()``.
   public var isSensitive: Bool
 
   /// Creates a violation.

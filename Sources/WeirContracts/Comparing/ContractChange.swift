@@ -65,7 +65,7 @@ public struct ContractChange: Hashable, Sendable {
   /// The kind of difference.
   public var what: What
 
-  /// The event's name; empty if the change is about the whole contract.
+  /// The event's name; empty if the change is about the whole contract, or about a rule for every event.
   public var event: String
 
   /// The field's path, or empty.

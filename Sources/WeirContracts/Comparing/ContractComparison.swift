@@ -40,6 +40,7 @@ private struct ContractComparison {
         .unknownEventsChanged, "", breaking: isFlagged,
         isFlagged ? "events that it does not name are flagged now" : "events that it does not name are allowed now")
     }
+    compare(old.everyEvent, new.everyEvent, wasSensitive: false, isSensitive: false)
     for rule in before.events {
       guard let one = old.event(rule.name) else { continue }
       event = rule.name
@@ -72,6 +73,7 @@ private struct ContractComparison {
     }
     words(old.rule.isDeprecated, new.rule.isDeprecated, old.rule.description, new.rule.description, "")
     compare(old.members, new.members, wasSensitive: false, isSensitive: false)
+    compare(old.context, new.context, wasSensitive: false, isSensitive: false)
   }
 
   private mutating func words(
@@ -83,7 +85,7 @@ private struct ContractComparison {
     if before != after { add(.descriptionChanged, field, "checks are not affected") }
   }
 
-  /// `nil` members are those of an object that may have any fields.
+  /// `nil` members are those of an object that may have any fields, such as a context without rules.
   private mutating func compare(
     _ old: CompiledMembers?, _ new: CompiledMembers?, wasSensitive: Bool, isSensitive: Bool
   ) {
@@ -108,7 +110,8 @@ private struct ContractComparison {
   /// and must now be an object or array.
   private mutating func added(_ field: CompiledField, wasFree: Bool, isBound: Bool = false) {
     guard let rule = field.rule else {
-      let isBound = isBound || wasFree
+      // A part of the context with a fixed type never could be anything else.
+      let isBound = isBound || wasFree && ContextParts.types[field.path] == nil
       for inner in field.members?.fields ?? [] { added(inner, wasFree: wasFree, isBound: isBound) }
       // A default can't be filled in if there is no array to contain it.
       if let element = field.element { added(element, wasFree: wasFree, isBound: isBound || field.failsWhenMissing) }
@@ -303,6 +306,6 @@ extension CompiledField {
 
   /// Whether no value of the field, nor its absence, violates the rule.
   fileprivate var takesAnything: Bool {
-    type == .any && checks.isEmpty && members == nil && element == nil && !isMandatory
+    type == .any && checks.isEmpty && members == nil && element == nil && !failsWhenMissing
   }
 }

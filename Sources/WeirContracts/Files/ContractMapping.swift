@@ -40,6 +40,9 @@ struct ContractMapping: DocumentReading {
     contract.name = text(map, "contract") ?? ""
     contract.version = text(map, "version") ?? ""
     contract.allowsUnknownEvents = flag(map, "allows_unknown_events")
+    if let rules = map["every_event"] {
+      contract.everyEvent = fieldRules(rules, "every_event", inside: "", depth: 0)
+    }
     guard let events = map["events"] else {
       problem(node.line, "the key events is missing; it lists the events by name")
       return contract
@@ -72,13 +75,15 @@ struct ContractMapping: DocumentReading {
     return rule
   }
 
-  private mutating func fieldRules(_ node: DocumentNode, inside path: String, depth: Int) -> [FieldRule] {
+  private mutating func fieldRules(
+    _ node: DocumentNode, _ key: String = "fields", inside path: String, depth: Int
+  ) -> [FieldRule] {
     // The compiler reports nesting that is too deep. Here it is only ignored.
     guard depth <= maximumDepth + 1 else { return [] }
     let outer = field
     defer { field = outer }
     var rules: [FieldRule] = []
-    for entry in entries(node, "fields", of: "the field") {
+    for entry in entries(node, key, of: "the field") {
       field = path.isEmpty ? entry.key : "\(path).\(entry.key)"
       for place in [field, FieldPath.member(entry.key, of: path)] where lines[[event, place]] == nil {
         lines[[event, place]] = entry.line
@@ -160,7 +165,7 @@ struct ContractMapping: DocumentReading {
 
 /// The keys of contract files.
 enum ContractKeys {
-  static let contract = ["contract", "version", "allows_unknown_events", "events"]
+  static let contract = ["contract", "version", "allows_unknown_events", "every_event", "events"]
   static let event = ["kind", "open", "deprecated", "description", "fields"]
   static let field = [
     "type", "mandatory", "one_of", "min", "max", "above", "below", "finite", "min_length", "max_length", "matches",

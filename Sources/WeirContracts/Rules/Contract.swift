@@ -10,6 +10,7 @@ public import Weir
 /// ```swift
 /// let contract = Contract("shop", version: "1.2") {
 ///   EventRule("checkout.completed", kind: .pageAction) {
+///     Mandatory("context.user")
 ///     Mandatory("order", .integer, .range(1...))
 ///     Mandatory("currency", .string, .oneOf("EUR", "USD"), default: "EUR")
 ///     Optionally("coupon", .string, .matches("[A-Z0-9]{4,12}"))
@@ -31,22 +32,40 @@ public struct Contract: Hashable, Sendable {
   /// contract lists what a program captures, so an unknown name is usually a misspelt one.
   public var allowsUnknownEvents: Bool
 
+  /// The rules for the context of every event, also of events that the contract does not name. Their names begin with
+  /// `context.`: see ``FieldRule/name``.
+  public var everyEvent: [FieldRule]
+
   /// The events, in the order in which reports list them.
   public var events: [EventRule]
 
-  /// Creates a contract with these events.
-  public init(_ name: String, version: String, allowsUnknownEvents: Bool = false, events: [EventRule]) {
+  /// Creates a contract with these rules for every event, and these events.
+  public init(
+    _ name: String, version: String, allowsUnknownEvents: Bool = false, everyEvent: [FieldRule] = [],
+    events: [EventRule]
+  ) {
     self.name = name
     self.version = version
     self.allowsUnknownEvents = allowsUnknownEvents
+    self.everyEvent = everyEvent
     self.events = events
   }
 
-  /// Creates a contract with the events that the builder lists.
+  /// Creates a contract with the rules for every event, and the events, that the builders list.
+  ///
+  /// ```swift
+  /// let contract = Contract("shop", version: "1.2") {
+  ///   Mandatory("context.globals.app", .string, default: "shop")
+  /// } events: {
+  ///   EventRule("page.viewed") { Mandatory("context.view") }
+  /// }
+  /// ```
   public init(
-    _ name: String, version: String, allowsUnknownEvents: Bool = false, @ContractBuilder events: () -> [EventRule]
+    _ name: String, version: String, allowsUnknownEvents: Bool = false,
+    @FieldRuleBuilder everyEvent: () -> [FieldRule] = { [] }, @ContractBuilder events: () -> [EventRule]
   ) {
-    self.init(name, version: version, allowsUnknownEvents: allowsUnknownEvents, events: events())
+    self.init(
+      name, version: version, allowsUnknownEvents: allowsUnknownEvents, everyEvent: everyEvent(), events: events())
   }
 }
 
@@ -55,7 +74,8 @@ public struct EventRule: Hashable, Sendable {
   /// The event's name.
   public var name: String
 
-  /// The kind of the event. An event whose declaration has another kind is flagged. An event without a kind is not.
+  /// The kind of the event. An event is flagged if its declaration has another kind, or none, as events by name and
+  /// events of `Codable` types have. `nil` allows any kind, and none.
   public var kind: EventKind?
 
   /// Whether fields that the contract does not name are allowed, in nested objects too. Otherwise they are flagged as

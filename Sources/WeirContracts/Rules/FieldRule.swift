@@ -31,6 +31,11 @@ public struct FieldRule: Hashable, Sendable {
   ///
   /// An enclosing object or array without a rule of its own is mandatory if a field within it is mandatory. If the
   /// enclosing object or array is declared optional, mandatory fields within it are mandatory only if it is present.
+  ///
+  /// A path that begins with `context.` names a part of the event's context: `context.user`, `context.user.id`,
+  /// `context.user.traits.plan`, `context.view`, `context.view.name`, `context.fields.campaign`, `context.globals.app`.
+  /// Parts that no rule names are allowed. Only global fields and bound fields can have a default, and no part of the
+  /// context can be marked as sensitive here: see `GlobalFields.sensitive`.
   public var name: String
 
   /// Whether an event without the field, or with null, is flagged.
@@ -56,6 +61,9 @@ public struct FieldRule: Hashable, Sendable {
 
   /// The value that is filled in if the mandatory field is missing. The event is then flagged as defaulted, which is no
   /// violation.
+  ///
+  /// The default is not filled in if the event's own fields, its bound fields or the global fields have a value of the
+  /// same name. Where a provider has one place for all of them, the default would take the place of that value.
   public var defaultValue: FieldValue?
 
   /// Whether the field's value must not leave the process unredacted, as with `Field.isSensitive`.

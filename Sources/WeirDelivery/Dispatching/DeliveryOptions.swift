@@ -54,6 +54,13 @@ public struct DeliveryOptions: Sendable {
   /// defaults, and violations are flagged. No event is withheld. Default `nil`: no contract.
   public var contract: CompiledContract?
 
+  /// Whether fields that ``contract`` does not name are left out of the event that the provider gets, in nested objects
+  /// too. The event is flagged as violating in any case. Default `false`.
+  ///
+  /// Derived fields are not left out, and neither are fields of an event that the contract declares as open or does not
+  /// name. ``PreparedEvent/stored`` keeps all fields.
+  public var omitsUnknownFields = false
+
   /// The maximum time between an event and its duplicates. An event with the name, fields and source of an earlier
   /// event is flagged ``PreparedEvent/Flag/duplicate(of:)`` if it was captured within this time before or after that
   /// event. Default 1 s. Zero flags only events of the same nanosecond; `nil` flags none.

@@ -80,6 +80,7 @@ struct PlanMapping: DocumentReading {
     _ readContract: (String) throws(WeirError) -> Contract
   ) {
     if let node = map["contract"] { entry.options.contract = contract(node, readContract) }
+    if let flag = optionalFlag(map, "omits_unknown_fields") { entry.options.omitsUnknownFields = flag }
     if let node = map["mapper"] { entry.mapper = entry.mapper.then(mapper(node)) }
     if let start = start(map) { entry.options.start = start }
     if let node = map["duplicate_window"] {
@@ -288,9 +289,8 @@ enum PlanKeys {
     "lz4",
   ]
   static let options = [
-    "contract", "mapper", "start", "duplicate_window", "duplicate_memory", "user_memory", "redacts_sensitive",
-    "attempt_timeout",
-    "flush", "backoff",
+    "contract", "omits_unknown_fields", "mapper", "start", "duplicate_window", "duplicate_memory", "user_memory",
+    "redacts_sensitive", "attempt_timeout", "flush", "backoff",
   ]
   static let flush = [
     "triggers", "queue_limit", "delivery_size", "interval", "first_events", "idle_after", "overflow_threshold",

@@ -64,6 +64,7 @@ enum PlanWriting {
       options.duplicateWindow == nil
       ? DocumentNode(.null) : changed(options.duplicateWindow ?? .zero, usual.duplicateWindow ?? .zero)
     return [
+      ("omits_unknown_fields", options.omitsUnknownFields ? .bool(true) : nil),
       ("duplicate_window", window),
       ("duplicate_memory", changed(options.duplicateMemory, usual.duplicateMemory)),
       ("redacts_sensitive", options.redactsSensitive ? nil : .bool(false)),

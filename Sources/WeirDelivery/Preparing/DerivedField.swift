@@ -197,7 +197,10 @@ struct DerivedPath: Sendable {
     guard case .member("context") = steps.first, steps.count > 1 else {
       return Self.values(.object(event.fields), steps[...])
     }
-    return Self.values(.object(event.context.object), steps.dropFirst())
+    guard case .member(let name) = steps[1] else { return nil }
+    let part = event.context.part(name)
+    if case .null = part { return nil }
+    return Self.values(part, steps.dropFirst(2))
   }
 
   private static func values(_ value: FieldValue, _ steps: ArraySlice<FieldPath.Step>) -> [FieldValue]? {
@@ -209,22 +212,6 @@ struct DerivedPath: Sendable {
       return elements.flatMap { values($0, steps.dropFirst()) ?? [] }
     default: return nil
     }
-  }
-}
-
-extension EventContext {
-  /// The context as an object, as `EventJSON` writes it.
-  fileprivate var object: FieldObject {
-    var object: FieldObject = ["fields": .object(fields), "globals": .object(globals)]
-    if let user { object["user"] = .object(["id": .string(user.id), "traits": .object(user.traits)]) }
-    if let view {
-      object["view"] = .object(["id": .string(view.id), "name": .string(view.name)])
-      if let parent = view.parent, case .object(var shown)? = object["view"] {
-        shown["parent"] = .string(parent)
-        object["view"] = .object(shown)
-      }
-    }
-    return object
   }
 }
 

@@ -7,9 +7,10 @@ import WeirContracts
 /// redaction, and the provider's other mappers, in this order.
 ///
 ///  1. **Derived fields** are added. The event's own fields are never replaced.
-///  2. **The contract** is checked against the event with its derived fields. Missing mandatory fields get their
-///     defaults, flagged ``PreparedEvent/Flag/defaulted(field:)``. Violations are in ``PreparedEvent/violations``, and
-///     the event is flagged ``PreparedEvent/Flag/violating``. Derived fields are not unknown fields.
+///  2. **The contract** is checked against the event with its derived fields and its context. Missing mandatory fields
+///     get their defaults, flagged ``PreparedEvent/Flag/defaulted(field:)``. Violations are in
+///     ``PreparedEvent/violations``, and the event is flagged ``PreparedEvent/Flag/violating``. Derived fields are not
+///     unknown fields. Unknown fields are left out if ``DeliveryOptions/omitsUnknownFields`` is true.
 ///  3. **Duplicates** are flagged ``PreparedEvent/Flag/duplicate(of:)``, by the event as it was captured.
 ///  4. **Redaction**: ``FieldValue/redacted`` replaces the values that the event's declaration, the contract or the
 ///     context marks as sensitive, in fields, context and violations. ``PreparedEvent/stored`` is redacted too.
@@ -32,6 +33,7 @@ package struct Preparation: Sendable {
   }
 
   private let contract: CompiledContract?
+  private let omitsUnknownFields: Bool
   private let redaction: Redaction?
   private let pseudonym: Pseudonym?
   private let mapper: EventMapper
@@ -41,6 +43,7 @@ package struct Preparation: Sendable {
   /// Creates a preparation with these options and this mapper.
   package init(_ options: DeliveryOptions = DeliveryOptions(), mapper: EventMapper = EventMapper()) {
     contract = options.contract
+    omitsUnknownFields = options.omitsUnknownFields
     redaction = options.redactsSensitive ? Redaction(contract) : nil
     pseudonym = options.pseudonym
     self.mapper = mapper
@@ -75,13 +78,20 @@ package struct Preparation: Sendable {
     let outcome =
       stored.isUnread
       ? contract.check(stored)
-      : contract.check(name: event.name, fields: event.fields, declaration: stored.declaration)
+      : contract.check(
+        name: event.name, fields: event.fields, context: event.context, declaration: stored.declaration)
     // Only the event's own fields can be unknown to the contract; the other fields come from a mapper.
     let added = outcome.isClean ? [] : event.fields.filter { stored.fields[$0.name] == nil }
     event.violations = outcome.violations.filter { violation in
       !violation.isOfUnknownField || !added.contains { FieldPath.escaped($0.name) == violation.topField }
     }
     event.fields = outcome.completed(event.fields)
+    event.context = outcome.completed(event.context)
+    if omitsUnknownFields, !stored.isUnread {
+      let known = contract.knownFields(of: event.name, event.fields) { stored.fields[$0] == nil }
+      event.fields = known.fields
+      counted.omitted += UInt64(known.omitted)
+    }
     for filled in outcome.defaults { event.flags.insert(.defaulted(field: filled.field)) }
     if !event.violations.isEmpty { event.flags.insert(.violating) }
     counted.defaulted += outcome.defaults.isEmpty ? 0 : 1

@@ -8,7 +8,8 @@ public import WeirContracts
 public struct PreparedEvent: Hashable, Sendable {
   /// A finding about an event. No flag prevents the delivery of the event.
   public enum Flag: Hashable, Sendable {
-    /// The event lacks this field, and the contract's default was filled in.
+    /// The event lacks this field, and the contract's default was filled in. The field is the path in the contract,
+    /// such as `currency` or `context.globals.app`.
     case defaulted(field: String)
     /// The event is a duplicate of this event: both have the same content and the same source, and were captured within
     /// ``DeliveryOptions/duplicateWindow``. The other event came first.

@@ -28,6 +28,9 @@ extension PreparedEvent {
     /// Events that violate the contract.
     public internal(set) var violating: UInt64 = 0
 
+    /// Fields that were left out because the contract does not name them: see ``DeliveryOptions/omitsUnknownFields``.
+    public internal(set) var omitted: UInt64 = 0
+
     /// Events flagged as duplicates. These events are delivered too.
     public internal(set) var duplicates: UInt64 = 0
 

@@ -61,10 +61,10 @@
           jsonl  An object for each violation in the order of the log: offset, id,
                  event, field, rule, value. A default is an object too, with the rule
                  "default" and the default as value. Ends after --limit objects.
-        A field is written as in the contract: items[].price. An example or a value is \
-        null if the event has no value. Sensitive values are shown as "[redacted]". At \
-        most 100 violations of one event are listed; all are counted. Different \
-        violations beyond 10,000 are counted together, as others.
+        A field is written as in the contract: items[].price, context.globals.app. An \
+        example or a value is null if the event has no value. Sensitive values are shown \
+        as "[redacted]". At most 100 violations of one event are listed; all are \
+        counted. Different violations beyond 10,000 are counted together, as others.
 
         Events whose definitions are lost to damage can't be checked. They are counted \
         as unchecked, and a line on standard error reports them. If there are no \
@@ -150,9 +150,10 @@
         Prints a line for each difference: whether it is breaking, the event, the \
         field, the change, and what the change means. A change is breaking if an event \
         that was valid under the old contract may violate the new contract: a mandatory \
-        field without a default, values that are no longer allowed, a narrower range or \
-        length, another type or pattern, a removed field or event. A field that is no \
-        longer sensitive is breaking too. In doubt, a change counts as breaking.
+        field or part of the context without a default, a kind, values that are no \
+        longer allowed, a narrower range or length, another type or pattern, a removed \
+        field or event. A field that is no longer sensitive is breaking too. In doubt, a \
+        change counts as breaking. The event is empty for a rule for every event.
 
         Exit codes: 0 no breaking change; 1 breaking changes; 2 can't run.
 
