@@ -37,6 +37,32 @@
       #expect(try Contract(yaml: String(decoding: json, as: UTF8.self)) == Contract(json: json))
     }
 
+    @Test func `rules for every event and for the context are read as in JSON`() throws {
+      let yaml = """
+        contract: c
+        version: "1"
+        every_event:
+          context.globals.app: {type: string, mandatory: true, default: shop}
+          context.user: {mandatory: true}
+        events:
+          e:
+            kind: page_view
+            fields:
+              context.view: {mandatory: true}
+        """
+      let contract = Contract("c", version: "1") {
+        Mandatory("context.globals.app", .string, default: "shop")
+        Mandatory("context.user")
+      } events: {
+        EventRule("e", kind: .pageView) { Mandatory("context.view") }
+      }
+      #expect(try Contract(yaml: yaml) == contract)
+      #expect(
+        problems("contract: c\nversion: '1'\nevery_event:\n  app: {}\nevents: {}\n") == [
+          "line 4: app: a rule for every event is about its context; begin the name with context."
+        ])
+    }
+
     @Test func `plain values are read as in JSON`() throws {
       func values(_ list: String) throws -> [FieldValue]? { try rule("{one_of: \(list)}").allowedValues }
       #expect(

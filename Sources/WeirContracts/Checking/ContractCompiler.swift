@@ -290,7 +290,11 @@ extension ContractCompiler {
   private mutating func checkContext(_ draft: FieldDraft) {
     let known = ContextParts.members[draft.path]
     let type = ContextParts.types[draft.path]
-    if draft.element != nil, known != nil || type != nil { problem(draft.path, "this part of the context is no array") }
+    if draft.element != nil, known != nil || type != nil {
+      problem(draft.path, "this part of the context is no array")
+    } else if type == .string, !draft.isLeaf {
+      problem(draft.path, "this part of the context is a string, and has no fields")
+    }
     if let rule = draft.rule { checkContext(rule, type, draft.path) }
     for member in draft.members {
       if let known, !known.contains(member.name) {

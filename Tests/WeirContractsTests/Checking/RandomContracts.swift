@@ -18,12 +18,14 @@ struct RandomContracts {
     while true {
       var contract = Contract(chance(5) ? "é \"\\\n" : "c", version: chance(2) ? "1" : "2", events: [])
       contract.allowsUnknownEvents = chance(4)
+      contract.everyEvent = contextRules()
       for name in ["a", "b.c", "d\u{1}\""] where !chance(3) {
         var event = EventRule(name, fields: fields(depth: 2))
         event.isOpen = chance(4)
         event.isDeprecated = chance(6)
         if chance(4) { event.kind = EventKind.allCases.randomElement(using: &random) }
         if chance(4) { event.description = "ünï \u{7F}\u{2028}" }
+        event.fields += contextRules()
         contract.events.append(event)
       }
       if (try? contract.compiled()) != nil { return contract }
@@ -88,6 +90,31 @@ struct RandomContracts {
       default: [true, 7, "a", 2.5]
       }
     return values.randomElement(using: &random) ?? .null
+  }
+
+  /// Rules for a context, few enough that an event may keep them.
+  private mutating func contextRules() -> [FieldRule] {
+    var rules: [FieldRule] = []
+    for name in ["user", "user.id", "user.traits.x", "view", "view.name"] where chance(8) {
+      var rule = FieldRule("context.\(name)", mandatory: chance(2))
+      if chance(4), name == "user.id" { rule.length = LengthRange(max: 1) }
+      rules.append(rule)
+    }
+    for name in ["globals.x", "globals.o.x", "globals.l[].x", "fields.x", "fields.q\\.r"] where chance(6) {
+      var rule = field("context.\(name)", depth: 1)
+      rule.isSensitive = false
+      rule.fields = []
+      rules.append(rule)
+    }
+    return rules
+  }
+
+  /// A context with the names and values that the contracts have.
+  mutating func context() -> EventContext {
+    var context = EventContext(globals: object(depth: 1), fields: object(depth: 1))
+    if !chance(3) { context.user = EventUser(id: chance(2) ? "a" : "ab", traits: object(depth: 0)) }
+    if !chance(3) { context.view = EventView(id: "v", name: chance(2) ? "a" : "b") }
+    return context
   }
 
   /// Fields with the names and values that the contracts have.

@@ -135,6 +135,61 @@ struct ContractChangeTests {
     #expect(try one(outer, inner) == ["!f unmarked sensitive"])
   }
 
+  private func contextChanges(_ old: [FieldRule], _ new: [FieldRule]) throws -> [String] {
+    let one = try changes(old, new)
+    let before = Contract("c", version: "1", everyEvent: old, events: [EventRule("e")])
+    let after = Contract("c", version: "1", everyEvent: new, events: [EventRule("e")])
+    let every = try before.compiled().changes(to: after.compiled()).map { change in
+      #expect(change.event.isEmpty)
+      return "\(change.isBreaking ? "!" : "")\(change.field) \(change.what.words)"
+    }
+    #expect(one == every, "for every event as for one")
+    return every
+  }
+
+  @Test func `changes of what is asked of the context are told with what they break`() throws {
+    func rule(
+      _ name: String, _ type: FieldRule.ValueType = .any, mandatory: Bool = true, default value: FieldValue? = nil
+    ) -> FieldRule { FieldRule("context.\(name)", mandatory: mandatory, type, default: value) }
+    let app = rule("globals.app")
+    #expect(try contextChanges([], [app]) == ["!context.globals.app field added"])
+    #expect(try contextChanges([app], []) == ["context.globals.app field removed"])
+    #expect(try contextChanges([], [rule("globals.app", default: "x")]) == ["context.globals.app field added"])
+    #expect(
+      try contextChanges([], [rule("globals.app", .string, default: "x")]) == ["!context.globals.app field added"])
+    #expect(try contextChanges([], [rule("globals.app", mandatory: false)]) == ["context.globals.app field added"])
+    #expect(try contextChanges([rule("globals.app", default: "x")], [app]) == ["!context.globals.app default changed"])
+    #expect(try contextChanges([app], [app, rule("globals.version")]) == ["!context.globals.version field added"])
+    #expect(try contextChanges([], [rule("user")]) == ["!context.user field added"])
+    #expect(
+      try contextChanges([rule("user", mandatory: false)], [rule("user")]) == ["!context.user field made mandatory"])
+    #expect(
+      try contextChanges([rule("view")], [rule("view", mandatory: false)]) == ["context.view field made optional"])
+    #expect(
+      try contextChanges([rule("user")], [rule("user"), rule("user.traits.plan")])
+        == ["!context.user.traits.plan field added"])
+    #expect(
+      try contextChanges([rule("user")], [rule("user"), rule("user.traits.plan", mandatory: false)])
+        == ["context.user.traits.plan field added"])
+    let change = try Contract("c", version: "1", everyEvent: [], events: []).compiled()
+      .changes(to: Contract("c", version: "1", everyEvent: [app], events: []).compiled())
+    #expect(
+      change.map(\.description) == [
+        "breaking: context.globals.app: field added: it is mandatory and has no default"
+      ])
+  }
+
+  @Test func `a kind that is asked for is breaking`() throws {
+    func text(_ old: EventKind?, _ new: EventKind?) throws -> [Bool] {
+      let before = Contract("c", version: "1", events: [EventRule("e", kind: old, fields: [])])
+      let after = Contract("c", version: "1", events: [EventRule("e", kind: new, fields: [])])
+      return try before.compiled().changes(to: after.compiled()).map(\.isBreaking)
+    }
+    #expect(try text(nil, .pageView) == [true])
+    #expect(try text(.pageView, nil) == [false])
+    #expect(try text(.pageView, .pageView) == [])
+  }
+
   @Test func `changes of arrays are told`() throws {
     let array = field(.array)
     let strings = FieldRule("f[]", mandatory: false, .string)
@@ -166,8 +221,13 @@ struct ContractChangeTests {
       for _ in 0..<25 {
         let fields = random.fields()
         let name = ["a", "b.c", "d\u{1}\"", "unknown"].randomElement(using: &random.random) ?? ""
-        guard old.check(name: name, fields: fields).violations.isEmpty else { continue }
-        let violations = new.check(name: name, fields: fields).violations
+        let context = random.context()
+        let declaration = EventType(name, kind: EventKind.allCases.randomElement(using: &random.random))
+        func violations(of contract: CompiledContract) -> [Violation] {
+          contract.check(name: name, fields: fields, context: context, declaration: declaration).violations
+        }
+        guard violations(of: old).isEmpty else { continue }
+        let violations = violations(of: new)
         guard let violation = violations.first else {
           fine += 1
           continue
@@ -176,7 +236,8 @@ struct ContractChangeTests {
         let isTold = changes.contains { $0.isBreaking && ($0.event == name || $0.event.isEmpty) }
         #expect(
           isTold,
-          "WEIR_SEED=\(seed): \(violation), of \(fields)\n\(changes.map(\.description).joined(separator: "\n"))")
+          "WEIR_SEED=\(seed): \(violation), of \(fields) in \(context)\n\(changes.map(\.description).joined(separator: "\n"))"
+        )
       }
     }
     #expect(broken > 500, "\(broken) and \(fine): enough of each for this to say something")

@@ -26,6 +26,10 @@ struct ContractFileTests {
         "contract": "shop",
         "version": "1.2",
         "allows_unknown_events": true,
+        "every_event": {
+          "context.globals.app": {"type": "string", "mandatory": true, "default": "shop"},
+          "context.user": {"mandatory": true}
+        },
         "events": {
           "checkout.completed": {
             "kind": "page_action",
@@ -41,7 +45,8 @@ struct ContractFileTests {
                 "sku": {"mandatory": true}
               }},
               "tags[]": {"type": "string"},
-              "session": {"type": "uuid", "one_of": ["6BA7B810-9DAD-11D1-80B4-00C04FD430C8"]}
+              "session": {"type": "uuid", "one_of": ["6BA7B810-9DAD-11D1-80B4-00C04FD430C8"]},
+              "context.view.name": {"mandatory": true, "max_length": 40}
             }
           },
           "opened": {"open": true, "deprecated": true},
@@ -52,7 +57,12 @@ struct ContractFileTests {
     let id = try #require(UUID(uuidString: "6BA7B810-9DAD-11D1-80B4-00C04FD430C8"))
     var ratio = FieldRule("ratio", mandatory: false, .number, [.finite])
     ratio.range = NumberRange(upper: .including(.uint(.max)))
+    var view = FieldRule("context.view.name", mandatory: true)
+    view.length = LengthRange(max: 40)
     let expected = Contract("shop", version: "1.2", allowsUnknownEvents: true) {
+      Mandatory("context.globals.app", .string, default: "shop")
+      Mandatory("context.user")
+    } events: {
       EventRule("checkout.completed", kind: .pageAction, description: "An order was paid.") {
         Mandatory("order", .integer, .range(1...))
         Mandatory(
@@ -64,12 +74,45 @@ struct ContractFileTests {
         Mandatory("items", .array, .length(1...)) { Mandatory("sku") }
         Optionally("tags[]", .string)
         Optionally("session", .uuid, .oneOf(.uuid(id)))
+        view
       }
       EventRule("opened", open: true, deprecated: true)
       EventRule("closed")
     }
     #expect(contract == expected)
     #expect(try Contract(json: contract.json()) == contract)
+  }
+
+  @Test func `problems of rules for every event have their lines`() {
+    let text = """
+      {"contract": "c", "version": "1", "events": {"e": {"fields": {
+        "context.app": {"mandatory": true},
+        "context.user.id": {"sensitive": true}}}},
+       "every_event": {
+        "context.globals.app": {"default": "x"},
+        "app": {},
+        "context.user": {"mandatory": true, "default": {"id": "u"}},
+        "context.user.id": {},
+        "context.view": {"typ": "object"}
+      }}
+      """
+    #expect(
+      problems(text) == [
+        "line 2: e: context.app: the context has no part \"app\"; its parts are context.globals, context.fields, "
+          + "context.user and context.view, and a global field is such as context.globals.app",
+        "line 3: e: context.user.id: the same part of the context has a rule for every event; remove one of the two",
+        "line 3: e: context.user.id: a contract can't mark a part of the context as sensitive; use "
+          + "GlobalFields.sensitive",
+        "line 5: context.globals.app: only a mandatory field can have a default; remove the default, or make the field "
+          + "mandatory",
+        "line 6: app: a rule for every event is about its context; begin the name with context.",
+        "line 7: context.user: only fields of context.globals and context.fields can have a default; remove the default",
+        "line 9: context.view: a field has no key \"typ\"; did you mean type?",
+      ])
+    #expect(
+      problems(#"{"contract": "c", "version": "1", "events": {}, "every_event": []}"#) == [
+        "line 1: every_event is a list; write the fields' names as keys"
+      ])
   }
 
   @Test func `random contracts come back as they were`() throws {

@@ -20,7 +20,7 @@ private let everything = """
         "to": "https://host/x", "preset": "mixpanel", "key_env": "KEY", "user": "u", "project": "p", "cacert": "ca.pem",
         "cert": "/c.pem", "cert_key": "k.pem", "gzip": false,
         "start": "2026-11-21T09:30:00Z", "duplicate_window": "2s", "duplicate_memory": 7, "user_memory": 8,
-        "redacts_sensitive": false,
+        "redacts_sensitive": false, "omits_unknown_fields": true,
         "attempt_timeout": "90s",
         "flush": {
           "triggers": ["count", "first_events"], "queue_limit": 1, "delivery_size": 2, "interval": "500ms",
@@ -87,6 +87,8 @@ struct DeliveryPlanTests {
     #expect(url.options.duplicateMemory == 7)
     #expect(url.options.userMemory == 8)
     #expect(!url.options.redactsSensitive)
+    #expect(url.options.omitsUnknownFields)
+    #expect(!files.options.omitsUnknownFields)
     #expect(url.options.attemptTimeout == .seconds(90))
     var flush = FlushPolicy([.count, .firstEvents])
     (flush.queueLimit, flush.deliverySize, flush.interval) = (1, 2, .milliseconds(500))
