@@ -9,7 +9,7 @@ import WeirContracts
   @Test func `a contract checks events and fills in defaults`() throws {
     // snippet
     let contract = Contract("shop", version: "1.2") {
-      EventRule("checkout.completed", kind: .pageAction) {
+      EventRule("checkout.completed") {
         Mandatory("order", .integer, .range(1...))
         Mandatory("currency", .string, .oneOf("EUR", "USD"), default: "EUR")
         Optionally("coupon", .string, .matches("[A-Z0-9]{4,12}"))
@@ -44,6 +44,33 @@ import WeirContracts
     #expect(completed["currency"] == "EUR")
     #expect(outcome.defaults.map(\.field) == ["currency"])
     #expect(completed.count == fields.count + 1)
+  }
+
+  @Test func `a contract checks the context and the kind`() throws {
+    // snippet
+    let contract = Contract("shop", version: "1.3") {
+      Mandatory("context.globals.app", .string, default: "shop")
+      Mandatory("context.user")
+    } events: {
+      EventRule("page.viewed", kind: .pageView) {
+        Mandatory("context.view.name", .string)
+        Mandatory("title", .string)
+      }
+    }
+    let context = EventContext(user: EventUser(id: "ada"))
+    let outcome = try contract.compiled().check(name: "page.viewed", fields: ["title": "Cart"], context: context)
+    for violation in outcome.violations {
+      print(violation)
+      // page.viewed: kind page_view
+      // page.viewed: context.view.name: mandatory
+    }
+    let completed = outcome.completed(context)  // with the global field app
+    // end
+    #expect(
+      outcome.violations.map(\.description) == [
+        "page.viewed: kind page_view", "page.viewed: context.view.name: mandatory",
+      ])
+    #expect(completed.globals == ["app": "shop"])
   }
 
   @Test func `a contract that contradicts itself is refused at once`() throws {
@@ -91,6 +118,11 @@ import WeirContracts
     }
     // end
     #expect(try Contract(json: shop.json()) == shop)
+    let second = try #require(page.range(of: "```json\n", range: end.upperBound..<page.endIndex))
+    let secondEnd = try #require(page.range(of: "\n```", range: second.upperBound..<page.endIndex))
+    let withContext = try Contract(json: Data(page[second.upperBound..<secondEnd.lowerBound].utf8))
+    #expect(withContext.everyEvent.map(\.name) == ["context.globals.app", "context.user"])
+    #expect(withContext.events.first?.kind == .pageView)
     #expect(
       try old.changes(to: shop.compiled()).map(\.description).contains(
         "breaking: checkout.completed: order: field made mandatory: where it is missing, it is flagged now"))

@@ -236,7 +236,7 @@ struct ContractChangeTests {
         let isTold = changes.contains { $0.isBreaking && ($0.event == name || $0.event.isEmpty) }
         #expect(
           isTold,
-          "WEIR_SEED=\(seed): \(violation), of \(fields) in \(context)\n\(changes.map(\.description).joined(separator: "\n"))"
+          "WEIR_SEED=\(seed): \(violation), of \(fields) in \(context)\n\(changes.map(\.description))"
         )
       }
     }

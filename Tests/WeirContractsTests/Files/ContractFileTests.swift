@@ -106,7 +106,8 @@ struct ContractFileTests {
         "line 5: context.globals.app: only a mandatory field can have a default; remove the default, or make the field "
           + "mandatory",
         "line 6: app: a rule for every event is about its context; begin the name with context.",
-        "line 7: context.user: only fields of context.globals and context.fields can have a default; remove the default",
+        "line 7: context.user: only fields of context.globals and context.fields can have a default; remove the "
+          + "default",
         "line 9: context.view: a field has no key \"typ\"; did you mean type?",
       ])
     #expect(

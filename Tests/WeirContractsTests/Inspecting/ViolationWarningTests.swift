@@ -2,6 +2,7 @@
 // forgotten.
 
 import Logging
+import Synchronization
 import TestSupport
 import Testing
 
