@@ -260,8 +260,12 @@
     }
 
     @Test func `a contract flags an event that is against it, and takes it`() async throws {
-      let contract = Contract("shop", version: "1") {
-        EventRule("paid") {
+      // A vendor's form has neither the kind nor the parts of the context where a log has them.
+      let contract = Contract("shop", version: "1", requiresKind: true) {
+        Mandatory("context.globals.app")
+      } events: {
+        EventRule("paid", kind: .systemAction) {
+          Mandatory("context.user")
           Mandatory("amount", .integer, .range(1...))
           Optionally("when", .date)
         }

@@ -3,6 +3,7 @@
 #if HTTP
   import Testing
   import Weir
+  import WeirContracts
   import WeirDelivery
 
   @testable import WeirHTTP
@@ -153,6 +154,30 @@
         ("view_name", "cart"), ("view_parent", "v0"), ("plan_4", 7), ("view_id_2", 8), ("deep", ["a": 1, "a_2": 2]),
       ])
       #expect(event.properties(reserved: ["time"]) == expected)
+    }
+
+    @Test func `a contract's default does not stand beside a value of its name`() throws {
+      let own = Contract("shop", version: "1") { EventRule("checkout.completed") { Mandatory("app", default: "none") } }
+      let global = Contract("shop", version: "1") {
+        Mandatory("context.globals.app", default: "none")
+      } events: {
+        EventRule("checkout.completed", open: true)
+      }
+      func properties(_ contract: Contract, _ fields: FieldObject, _ context: EventContext) throws -> FieldObject? {
+        var options = DeliveryOptions()
+        options.contract = try contract.compiled()
+        var preparation = Preparation(options)
+        let event = StoredEvent(
+          offset: 0, id: EventID(opening: 1, sequence: 1), time: Timestamp(nanosecondsSince1970: 0),
+          name: "checkout.completed", fields: fields, context: context)
+        return preparation.prepare(event)?.properties()
+      }
+      for contract in [own, global] {
+        #expect(try properties(contract, [:], EventContext(globals: ["app": "shop"])) == ["app": "shop"])
+        #expect(try properties(contract, [:], EventContext(fields: ["app": "shop"])) == ["app": "shop"])
+        #expect(try properties(contract, ["app": "own"], EventContext()) == ["app": "own"])
+        #expect(try properties(contract, [:], EventContext()) == ["app": "none"])
+      }
     }
 
     @Test func `an event without a user has the opening for one`() {

@@ -41,6 +41,7 @@
       let yaml = """
         contract: c
         version: "1"
+        requires_kind: true
         every_event:
           context.globals.app: {type: string, mandatory: true, default: shop}
           context.user: {mandatory: true}
@@ -50,7 +51,7 @@
             fields:
               context.view: {mandatory: true}
         """
-      let contract = Contract("c", version: "1") {
+      let contract = Contract("c", version: "1", requiresKind: true) {
         Mandatory("context.globals.app", .string, default: "shop")
         Mandatory("context.user")
       } events: {

@@ -57,11 +57,15 @@ public struct CompiledContract: Sendable {
     if name.hasPrefix(EventType.reservedPrefix) { return ContractOutcome() }
     var check = EventCheck(event: name, declaration: declaration)
     let event = events[name]
-    if let event {
-      let kind = declaration?.kind
-      if event.rule.kind != nil, event.rule.kind != kind {
+    let kind = declaration?.kind
+    if let event, event.rule.kind != nil {
+      if event.rule.kind != kind {
         check.report("", event.kindRule, kind.map { .string($0.rawValue) }, isSensitive: false)
       }
+    } else if kind == nil, contract.requiresKind {
+      check.report("", "kind", nil, isSensitive: false)
+    }
+    if let event {
       check.object(fields, event.members, path: "")
     } else if !contract.allowsUnknownEvents {
       check.report("", "unknown event", nil, isSensitive: false)

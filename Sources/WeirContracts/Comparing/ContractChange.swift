@@ -15,6 +15,8 @@ public struct ContractChange: Hashable, Sendable {
     case versionChanged = "version_changed"
     /// Events that the contract does not name are now flagged, or are no longer flagged.
     case unknownEventsChanged = "unknown_events_changed"
+    /// Events without a kind are now flagged, or are no longer flagged.
+    case requiredKindChanged = "required_kind_changed"
     /// An event that the old contract does not have.
     case eventAdded = "event_added"
     /// An event that the new contract does not have.

@@ -40,6 +40,11 @@ private struct ContractComparison {
         .unknownEventsChanged, "", breaking: isFlagged,
         isFlagged ? "events that it does not name are flagged now" : "events that it does not name are allowed now")
     }
+    if before.requiresKind != after.requiresKind {
+      add(
+        .requiredKindChanged, "", breaking: after.requiresKind,
+        after.requiresKind ? "events without a kind are flagged now" : "events may have no kind now")
+    }
     compare(old.everyEvent, new.everyEvent, wasSensitive: false, isSensitive: false)
     for rule in before.events {
       guard let one = old.event(rule.name) else { continue }

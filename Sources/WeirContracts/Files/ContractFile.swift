@@ -61,6 +61,7 @@ private enum ContractWriting {
     map.put("contract", contract.name)
     map.put("version", contract.version)
     map.put("allows_unknown_events", contract.allowsUnknownEvents)
+    map.put("requires_kind", contract.requiresKind)
     if !contract.everyEvent.isEmpty { map.put("every_event", contract.everyEvent.map { ($0.name, node($0)) }) }
     map.put("events", contract.events.map { ($0.name, node($0)) })
     return map.node

@@ -40,6 +40,7 @@ struct ContractMapping: DocumentReading {
     contract.name = text(map, "contract") ?? ""
     contract.version = text(map, "version") ?? ""
     contract.allowsUnknownEvents = flag(map, "allows_unknown_events")
+    contract.requiresKind = flag(map, "requires_kind")
     if let rules = map["every_event"] {
       contract.everyEvent = fieldRules(rules, "every_event", inside: "", depth: 0)
     }
@@ -165,7 +166,7 @@ struct ContractMapping: DocumentReading {
 
 /// The keys of contract files.
 enum ContractKeys {
-  static let contract = ["contract", "version", "allows_unknown_events", "every_event", "events"]
+  static let contract = ["contract", "version", "allows_unknown_events", "requires_kind", "every_event", "events"]
   static let event = ["kind", "open", "deprecated", "description", "fields"]
   static let field = [
     "type", "mandatory", "one_of", "min", "max", "above", "below", "finite", "min_length", "max_length", "matches",

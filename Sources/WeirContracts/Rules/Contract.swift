@@ -32,6 +32,10 @@ public struct Contract: Hashable, Sendable {
   /// contract lists what a program captures, so an unknown name is usually a misspelt one.
   public var allowsUnknownEvents: Bool
 
+  /// Whether every event must have a kind, also events that the contract does not name. An event without a kind is
+  /// flagged: see ``EventRule/kind``.
+  public var requiresKind: Bool
+
   /// The rules for the context of every event, also of events that the contract does not name. Their names begin with
   /// `context.`: see ``FieldRule/name``.
   public var everyEvent: [FieldRule]
@@ -41,12 +45,13 @@ public struct Contract: Hashable, Sendable {
 
   /// Creates a contract with these rules for every event, and these events.
   public init(
-    _ name: String, version: String, allowsUnknownEvents: Bool = false, everyEvent: [FieldRule] = [],
-    events: [EventRule]
+    _ name: String, version: String, allowsUnknownEvents: Bool = false, requiresKind: Bool = false,
+    everyEvent: [FieldRule] = [], events: [EventRule]
   ) {
     self.name = name
     self.version = version
     self.allowsUnknownEvents = allowsUnknownEvents
+    self.requiresKind = requiresKind
     self.everyEvent = everyEvent
     self.events = events
   }
@@ -61,11 +66,12 @@ public struct Contract: Hashable, Sendable {
   /// }
   /// ```
   public init(
-    _ name: String, version: String, allowsUnknownEvents: Bool = false,
+    _ name: String, version: String, allowsUnknownEvents: Bool = false, requiresKind: Bool = false,
     @FieldRuleBuilder everyEvent: () -> [FieldRule] = { [] }, @ContractBuilder events: () -> [EventRule]
   ) {
     self.init(
-      name, version: version, allowsUnknownEvents: allowsUnknownEvents, everyEvent: everyEvent(), events: events())
+      name, version: version, allowsUnknownEvents: allowsUnknownEvents, requiresKind: requiresKind,
+      everyEvent: everyEvent(), events: events())
   }
 }
 
@@ -75,7 +81,7 @@ public struct EventRule: Hashable, Sendable {
   public var name: String
 
   /// The kind of the event. An event is flagged if its declaration has another kind, or none, as events by name and
-  /// events of `Codable` types have. `nil` allows any kind, and none.
+  /// events of `Codable` types have. `nil` allows any kind, and none if ``Contract/requiresKind`` is false.
   public var kind: EventKind?
 
   /// Whether fields that the contract does not name are allowed, in nested objects too. Otherwise they are flagged as

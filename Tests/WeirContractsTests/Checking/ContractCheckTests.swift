@@ -256,6 +256,17 @@ struct ContractCheckTests {
     let byName = contract.check(name: "checkout.completed", fields: Self.good)
     #expect(byName.violations.map(\.rule) == ["kind page_action"], "an event without a declaration has no kind")
     #expect(contract.check(name: "empty", fields: [:], declaration: EventType("empty", kind: .pageView)).isClean)
+    var every = Self.shop
+    every.requiresKind = true
+    let strict = try every.compiled()
+    func strictRules(_ name: String, _ kind: EventKind?) -> [String] {
+      strict.check(name: name, fields: [:], declaration: EventType(name, kind: kind)).violations.map(\.rule)
+    }
+    #expect(strictRules("empty", .systemAction) == [])
+    #expect(strictRules("empty", nil) == ["kind"])
+    #expect(strictRules("oder", nil) == ["kind", "unknown event"])
+    #expect(strictRules("checkout.completed", nil).filter { $0.hasPrefix("kind") } == ["kind page_action"], "told once")
+    #expect(strictRules("weir.gap", nil) == [])
   }
 
   @Test func `what is sensitive is marked so`() throws {

@@ -18,6 +18,7 @@ struct RandomContracts {
     while true {
       var contract = Contract(chance(5) ? "é \"\\\n" : "c", version: chance(2) ? "1" : "2", events: [])
       contract.allowsUnknownEvents = chance(4)
+      contract.requiresKind = chance(6)
       contract.everyEvent = contextRules()
       for name in ["a", "b.c", "d\u{1}\""] where !chance(3) {
         var event = EventRule(name, fields: fields(depth: 2))

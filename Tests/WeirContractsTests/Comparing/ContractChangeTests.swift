@@ -188,6 +188,13 @@ struct ContractChangeTests {
     #expect(try text(nil, .pageView) == [true])
     #expect(try text(.pageView, nil) == [false])
     #expect(try text(.pageView, .pageView) == [])
+    let free = try Contract("c", version: "1", events: []).compiled()
+    let bound = try Contract("c", version: "1", requiresKind: true, events: []).compiled()
+    #expect(
+      free.changes(to: bound).map(\.description) == [
+        "breaking: required kind changed: events without a kind are flagged now"
+      ])
+    #expect(bound.changes(to: free).map(\.isBreaking) == [false])
   }
 
   @Test func `changes of arrays are told`() throws {
@@ -222,7 +229,8 @@ struct ContractChangeTests {
         let fields = random.fields()
         let name = ["a", "b.c", "d\u{1}\"", "unknown"].randomElement(using: &random.random) ?? ""
         let context = random.context()
-        let declaration = EventType(name, kind: EventKind.allCases.randomElement(using: &random.random))
+        let kind = random.chance(4) ? nil : EventKind.allCases.randomElement(using: &random.random)
+        let declaration = EventType(name, kind: kind)
         func violations(of contract: CompiledContract) -> [Violation] {
           contract.check(name: name, fields: fields, context: context, declaration: declaration).violations
         }

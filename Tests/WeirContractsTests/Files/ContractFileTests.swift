@@ -26,6 +26,7 @@ struct ContractFileTests {
         "contract": "shop",
         "version": "1.2",
         "allows_unknown_events": true,
+        "requires_kind": true,
         "every_event": {
           "context.globals.app": {"type": "string", "mandatory": true, "default": "shop"},
           "context.user": {"mandatory": true}
@@ -59,7 +60,7 @@ struct ContractFileTests {
     ratio.range = NumberRange(upper: .including(.uint(.max)))
     var view = FieldRule("context.view.name", mandatory: true)
     view.length = LengthRange(max: 40)
-    let expected = Contract("shop", version: "1.2", allowsUnknownEvents: true) {
+    let expected = Contract("shop", version: "1.2", allowsUnknownEvents: true, requiresKind: true) {
       Mandatory("context.globals.app", .string, default: "shop")
       Mandatory("context.user")
     } events: {

@@ -66,7 +66,7 @@ struct IdleTests {
   @Test func `an inspector that nobody but the drainer wakes misses no event on its way to sleep`() async throws {
     try await withDirectoryAsync { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
-      let inspector = try Inspector(tracker, contract: Contract("c", version: "1") { EventRule("e") {} })
+      let inspector = try Inspector(tracker, contract: Contract("c", version: "1") { EventRule("e") {} }) { _, _ in }
       // The inspector looks from time to time for 63 ms and then goes to sleep.
       let delays = (0..<40).map { Duration.microseconds(55_000 + $0 * 500) }
       #expect(await track(tracker, after: delays) { Int(inspector.counts.inspected) })
@@ -143,7 +143,7 @@ struct IdleTests {
       try await withDirectoryAsync { directory in
         let tracker = try Tracker(directory: directory, configuration: quiet())
         let contract = Contract("c", version: "1") { EventRule("e") { Mandatory("m", .integer) } }
-        let inspector = try Inspector(tracker, contract: contract)
+        let inspector = try Inspector(tracker, contract: contract) { _, _ in }
         #expect(tracker.track("e", fields: ["m": "no integer"]).isAccepted)
         #expect(await eventually { inspector.counts.violating == 1 })
         #expect(await eventually { (try? LogDirectory(directory + "/violations").events().count) == 1 })
