@@ -41,7 +41,7 @@ let package = Package(
     .trait(name: "YAML", description: "WeirYAML, contracts from YAML files, also in the tool: fetches Yams."),
     .trait(name: "HTTP", description: "WeirHTTP, delivery over HTTP, also in the tool: fetches async-http-client."),
     .trait(name: "Lifecycle", description: "WeirLifecycle, delivery as a service: fetches swift-service-lifecycle."),
-    .trait(name: "Metrics", description: "WeirMetrics, the ledger as metrics: fetches swift-metrics."),
+    .trait(name: "Metrics", description: "WeirMetrics, all counts as metrics: fetches swift-metrics."),
     .trait(
       name: "Collector", description: "The tool's command collect, an endpoint for tests: fetches hummingbird.",
       enabledTraits: ["Tool"]),
@@ -132,7 +132,7 @@ let package = Package(
     .target(
       name: "WeirMetrics",
       dependencies: [
-        "Weir", "WeirDelivery",
+        "Weir", "WeirContracts", "WeirDelivery",
         .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
       ],
       swiftSettings: swiftSettings
@@ -237,7 +237,7 @@ let package = Package(
     .testTarget(
       name: "WeirServiceTests",
       dependencies: [
-        "Weir", "WeirDelivery", "WeirLifecycle", "WeirMetrics", "WeirTesting",
+        "Weir", "WeirContracts", "WeirDelivery", "WeirLifecycle", "WeirMetrics", "WeirTesting",
         .product(name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
         .product(
           name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle", condition: .when(traits: ["Lifecycle"])),

@@ -167,8 +167,8 @@
       let object = try #require(
         try JSONSerialization.jsonObject(with: Data(try Table.json(report).utf8)) as? [String: Any])
       let keys = [
-        "provider", "from", "offset", "accepted", "acknowledged", "rejected", "pending", "lost", "balanced",
-        "stopped",
+        "provider", "from", "offset", "accepted", "acknowledged", "rejected", "pending", "pending_since", "lost",
+        "balanced", "stopped",
       ]
       #expect(Set(object.keys) == Set(keys))
       let numbers = ["from": 5, "offset": 6, "accepted": 10, "acknowledged": 1, "rejected": 2, "pending": 3]
@@ -181,6 +181,15 @@
       for key in keys + Ledger.LossReason.allCases.map(\.rawValue) {
         #expect(StatCommand.helpMessage().contains(key), "weir help stat does not tell of \(key)")
       }
+    }
+
+    @Test func `the age of the oldest pending event is said`() throws {
+      var entry = entry(pending: 3)
+      #expect(try Table.json(LedgerReport(entry)).contains("\"pending_since\" : null"))
+      entry.pendingSince = Timestamp(nanosecondsSince1970: 1_500_000_000)
+      let report = LedgerReport(entry)
+      #expect(report.pendingSince == "1970-01-01T00:00:01.500000000Z")
+      #expect(report.text.contains(" 3 pending since 1970-01-01T00:00:01.500000000Z, 0 lost"))
     }
 
     @Test func `a stop is said`() throws {

@@ -59,6 +59,9 @@ public struct Ledger: Hashable, Sendable {
     public var rejected: UInt64
     /// The number of accepted events that are not settled yet.
     public var pending: UInt64
+    /// The time at which the oldest pending event was captured: the provider's delivery lags by the time since then.
+    /// `nil` if no event is pending, or if all pending events are still in the lanes of a live process.
+    public var pendingSince: Timestamp?
     /// The numbers of accepted events that the provider will not get, by reason.
     public var lost: [LossReason: UInt64]
     /// The last error, or `nil` if there was none since the last success.

@@ -12,16 +12,18 @@ extension Dispatcher {
   /// shown.
   ///
   /// For each provider, this looks at the seals of all segments, and reads at most two segments: the segment that the
-  /// provider has reached, and the last segment. This takes up to some tens of milliseconds. To wait until everything
-  /// is delivered, use ``flush(timeout:)``.
+  /// provider has reached, and the last segment. If events are pending, this also reads the block of the oldest. All of
+  /// this takes up to some tens of milliseconds. To wait until everything is delivered, use ``flush(timeout:)``.
   public var ledger: Ledger {
     guard log.isOfThisProcess else { return Ledger([]) }
     let workers = self.workers
     let names = Set(workers.map(\.orders.name))
     var entries = workers.map { worker in
       let log = LogDirectory(directory)
-      var entry = Ledger.Entry(worker.orders.name, worker.shared.read { $0.report }, log)
+      let report = worker.shared.read { $0.report }
+      var entry = Ledger.Entry(worker.orders.name, report, log)
       entry.countRedriven(in: log)
+      entry.findOldest(in: log, from: report.position)
       return entry
     }
     if let others = try? LogDirectory(directory).entries(but: names) { entries += others }
@@ -70,10 +72,12 @@ extension LogDirectory {
         case .damaged:
           let tally = try tally(from: 0)
           entry = Ledger.Entry(name, CursorPosition(offset: tally.firstOffset), tally)
+          entry.findOldest(in: self, from: tally.firstOffset)
           entry.error = "the provider's cursor is damaged: delivery starts over at the beginning of the log"
         case .position(let position):
           entry = Ledger.Entry(name, position, try tally(from: position.offset))
           entry.countRedriven(in: self)
+          entry.findOldest(in: self, from: position.offset)
           if let reason = stop(of: name) { entry.state = .stopped(reason: reason) }
         }
       } catch {
@@ -106,6 +110,21 @@ extension LogDirectory {
 }
 
 extension Ledger.Entry {
+  /// The number of notices that are passed over to find the oldest pending event.
+  private static let mostNotices = 65_536
+
+  /// Finds the time of the oldest pending event, which is the first event at or after the first offset that is not
+  /// settled.
+  fileprivate mutating func findOldest(in log: LogDirectory, from offset: Offset) {
+    guard pending > 0, let reader = try? EventReader(directory: log.path, from: offset) else { return }
+    for _ in 0..<Self.mostNotices {
+      guard let event = try? reader.next() else { return }
+      if event.isNotice { continue }
+      pendingSince = event.time
+      return
+    }
+  }
+
   fileprivate init(_ name: String, _ report: WorkerReport, _ log: LogDirectory) {
     do throws(WeirError) {
       self.init(name, report, try log.tally(from: report.end))

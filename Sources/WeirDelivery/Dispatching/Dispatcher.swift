@@ -291,7 +291,7 @@ public final class Dispatcher: Sendable {
 
 extension Dispatcher {
   /// The tracker, or `nil` after the tracker was released.
-  var tracker: Tracker? { trackerReference.value }
+  package var tracker: Tracker? { trackerReference.value }
 
   var workers: [ProviderWorker] {
     guard log.isOfThisProcess else { return [] }

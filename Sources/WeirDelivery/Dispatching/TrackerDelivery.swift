@@ -17,7 +17,7 @@ extension Tracker {
   }
 
   /// The dispatcher of this tracker, or `nil`.
-  var dispatcher: Dispatcher? { companions.first(DeliveredLog.self)?.dispatcher }
+  package var dispatcher: Dispatcher? { companions.first(DeliveredLog.self)?.dispatcher }
 }
 
 extension DeliveredLog {

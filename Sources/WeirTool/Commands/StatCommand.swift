@@ -24,7 +24,8 @@
         The ledger has an object for each provider that the log knows: provider, from \
         (the offset where the provider began), offset (the first that is not settled), \
         accepted (events since the provider began), acknowledged, rejected (and not \
-        accepted in a redrive since), pending, lost (an object: removed, damaged, \
+        accepted in a redrive since), pending, pending_since (when the oldest pending \
+        event was captured: RFC 3339, or null), lost (an object: removed, damaged, \
         withheld, overwritten), balanced (whether accepted is the sum of the others), \
         stopped (the provider's reason if its last call stopped delivery, or null).
 

@@ -1,5 +1,5 @@
 // swift-tools-version: 6.2
-// A package that delivers as a service and has the ledger as metrics.
+// A package that delivers as a service and has the counts as metrics.
 import PackageDescription
 
 let package = Package(

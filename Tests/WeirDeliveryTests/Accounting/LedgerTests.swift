@@ -58,4 +58,25 @@ struct LedgerTests {
       #expect(reported["late"] == [.overwritten: lost - lostBefore])
     }
   }
+
+  @Test func `the oldest pending event tells since when delivery lags`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      // The second event waits for ever, the third is settled before the second.
+      let provider = ScriptedProvider(
+        finally: .each { $0.fields["n"] == .int(1) ? .retry(after: .seconds(1_000)) : .accepted })
+      try stage.dispatcher.add(provider)
+      #expect(stage.entry().pendingSince == nil)
+      // A notice before the oldest pending event is no event.
+      #expect(stage.tracker.track("weir.reserved") == .dropped(.invalid))
+      try stage.capture(3)
+      #expect(await stage.run([provider]) { stage.entry().acknowledged == 2 })
+      let times = try stage.tracker.events().filter { !$0.isNotice }.map(\.time)
+      #expect(stage.entry().pendingSince == times[1])
+      await stage.kill()
+      let onDisk = try #require(try LogDirectory(directory).ledger()["scripted"])
+      #expect(onDisk.pending > 0)
+      #expect(times.contains(try #require(onDisk.pendingSince)))
+    }
+  }
 }
