@@ -11,7 +11,12 @@
     /// it asks of the value goes unchecked. So do rules for the context, whose parts a vendor's form has elsewhere, or
     /// not at all.
     func forCollected() -> Contract {
-      Contract(
+      var events = events
+      // The notice that events are missing is no event of the program.
+      if !events.contains(where: { $0.name == CollectedEvent.gap }) {
+        events.append(EventRule(CollectedEvent.gap, open: true, fields: []))
+      }
+      return Contract(
         name, version: version, allowsUnknownEvents: allowsUnknownEvents,
         events: events.map { rule in
           var rule = rule
@@ -22,7 +27,10 @@
             field.name = CollectedContract.prefix + field.name
             return field
           }
-          rule.fields = CollectedContract.envelope + (fields.isEmpty ? [CollectedContract.noFields(rule)] : fields)
+          let named = Set(fields.map(\.name))
+          let annotations = CollectedContract.annotations.filter { !named.contains($0.name) }
+          rule.fields = CollectedContract.envelope
+          rule.fields += rule.isOpen && fields.isEmpty ? [CollectedContract.anyFields] : fields + annotations
           return rule
         })
     }
@@ -35,11 +43,13 @@
     fileprivate static let envelope =
       ["vendor", "id", "time", "name", "type", "user", "context"].map { FieldRule($0, mandatory: false) }
 
-    /// An object that nothing is said about may hold anything; an event that nothing is said about may not, unless it
-    /// is open.
-    fileprivate static func noFields(_ rule: EventRule) -> FieldRule {
-      FieldRule("properties", mandatory: false, .object, rule.isOpen ? [] : [.length(0)])
+    /// What Weir adds to an event for a vendor: the contract need not name it.
+    fileprivate static let annotations = ["kind", "violations", "defaulted", "duplicate_of"].map {
+      FieldRule(prefix + EventType.propertyPrefix + $0, mandatory: false)
     }
+
+    /// The fields of an open event that nothing is said about.
+    fileprivate static let anyFields = FieldRule("properties", mandatory: false, .object)
 
     /// The field's path in the contract as its author wrote it.
     static func original(_ field: String) -> String {

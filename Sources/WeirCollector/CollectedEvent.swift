@@ -10,7 +10,8 @@
   /// same names as here; those that are nil or empty are left out. ``properties`` and ``context`` are JSON texts there
   /// where they nest too deep for a log.
   package struct CollectedEvent: Hashable, Sendable {
-    /// The name in the log of an event whose own name is empty, too long, or begins with `weir.`.
+    /// The name in the log of an event whose own name is empty, too long, or begins with `weir.`, other than
+    /// `weir.gap`.
     package static let unnamed = "collected"
 
     /// Its number in the collector's log; nil for one that is not there yet.
@@ -62,8 +63,12 @@
       received = stored.time
     }
 
+    /// The name in the log of a notice that events are missing, `weir.gap`.
+    static let gap = "weir_gap"
+
     /// The name that it has in the log.
     var nameInLog: String {
+      if name == "weir.gap" { return Self.gap }
       let isPossible = 1...EventType.maximumNameBytes ~= name.utf8.count && !name.hasPrefix(EventType.reservedPrefix)
       return isPossible && !name.utf8.contains(0) ? name : Self.unnamed
     }

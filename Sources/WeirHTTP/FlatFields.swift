@@ -11,15 +11,17 @@
   #endif
 
   extension PreparedEvent {
-    /// Returns the event's fields, then its bound fields, its view and the global fields, with unique names.
+    /// Returns the event's fields, then its bound fields, its view, the global fields and the annotations, with unique
+    /// names. The annotations keep their names.
     ///
     /// A name that is already used, by an earlier field or by one of `reserved`, gets the suffix `_2`, `_3` and so on,
     /// as with `EventMapper`. No value is lost. An event's own field keeps its name if a global field has the same
     /// name.
     func properties(reserved: [String] = [], view: Bool = true) -> FieldObject {
-      var names = UniqueNames(reserved)
+      let annotations = annotationProperties
+      var names = UniqueNames(reserved + annotations.map(\.name))
       var members: [FieldObject.Member] = []
-      members.reserveCapacity(fields.count + context.fields.count + context.globals.count + 3)
+      members.reserveCapacity(fields.count + context.fields.count + context.globals.count + annotations.count + 3)
       func add(_ name: String, _ value: FieldValue) {
         members.append(.init(name: names.unique(name), value: value.withUniqueNames))
       }
@@ -31,7 +33,7 @@
         if let parent = shown.parent { add("view_parent", .string(parent)) }
       }
       for field in context.globals { add(field.name, field.value) }
-      return FieldObject(members)
+      return FieldObject(members + annotations)
     }
 
     /// The id of the event's user; `nil` if there is no user, or the id is empty.

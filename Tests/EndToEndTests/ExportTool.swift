@@ -28,7 +28,7 @@ extension EndToEnd {
       #expect(try Files.read(scratch("out")) == outcome.output)
       let table = try Tool.run("export", log, "--format", "csv")
       #expect(table.text.split(separator: "\n").count == 501)
-      #expect(table.text.hasPrefix("offset,id,time,name,"))
+      #expect(table.text.hasPrefix("offset,id,time,name,kind,"))
     }
 
     @Test func `an export ends without complaint when its reader has seen enough`() throws {

@@ -94,7 +94,8 @@
         ])
       let rows = rows(try export(scratch, "--format", "csv"))
       let header = [
-        "offset", "id", "time", "name", "a", "nested.b", "nested.c.d", "none", "list", "empty", "bytes", "hollow",
+        "offset", "id", "time", "name", "kind", "a", "nested.b", "nested.c.d", "none", "list", "empty", "bytes",
+        "hollow",
         "fields.id", "a\\.b", "a.b", "context\\.x", "fields\\.id", "back\\\\slash",
       ]
       #expect(rows[0] == header)
@@ -153,7 +154,7 @@
         #expect(try export(scratch, "--format", format, "--show-sensitive").contains("s3cret"))
       }
       let table = rows(try export(scratch, "--format", "csv"))
-      #expect(table[0] == ["offset", "id", "time", "name", "x", "context.globals.token"])
+      #expect(table[0] == ["offset", "id", "time", "name", "kind", "x", "context.globals.token"])
       #expect(table[1].suffix(2) == ["1", "[redacted]"])
     }
 

@@ -97,7 +97,7 @@
             + "\n"))
       #expect(
         printed(event, .text).hasSuffix(
-          #"e  |  user="u\n\"7" user.plan="gold" view="Cart, open" app="shop" region="us""# + "\n"))
+          #"e  |  kind="page_view" user="u\n\"7" user.plan="gold" view="Cart, open" app="shop" region="us""# + "\n"))
     }
   }
 #endif

@@ -17,6 +17,9 @@ public struct EventType: Hashable, Sendable {
   /// The prefix of names that are reserved for the log.
   package static let reservedPrefix = "weir."
 
+  /// The prefix of the properties that Weir adds to events for vendors, such as `weir_kind`.
+  package static let propertyPrefix = "weir_"
+
   /// The maximum length of an event's or field's name, in bytes. A test compares it with the core's.
   package static let maximumNameBytes = 1024
 

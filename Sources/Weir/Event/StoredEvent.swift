@@ -58,6 +58,9 @@ public struct StoredEvent: Hashable, Sendable {
     self.bootID = bootID
   }
 
+  /// The category of the event, from its ``declaration``; `nil` if none is declared.
+  public var kind: EventKind? { declaration?.kind }
+
   /// The value of the field `name`, as the requested type.
   ///
   /// If the event has no such field, but the event's ``declaration`` lists `name` as a former name of a field, the

@@ -61,6 +61,7 @@
       let user = event.object("context")?.object("user")?.identity("id")
       var context = event.object("context") ?? [:]
       if let flags = event.object("flags"), !flags.isEmpty { context["flags"] = .object(flags) }
+      if let kind = event.text("kind") { context["kind"] = .string(kind) }
       batch.events.append(
         Incoming(
           index: index,

@@ -82,6 +82,9 @@ public struct CompiledContract: Sendable {
     events[event]?.sensitiveFields ?? []
   }
 
+  /// Returns the kind that the contract has for the events of this name, or `nil`.
+  package func kind(of event: String) -> EventKind? { events[event]?.rule.kind }
+
   /// Returns the event with this name, for comparing contracts.
   func event(_ name: String) -> CompiledEvent? { events[name] }
 }

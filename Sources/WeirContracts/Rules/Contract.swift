@@ -80,8 +80,9 @@ public struct EventRule: Hashable, Sendable {
   /// The event's name.
   public var name: String
 
-  /// The kind of the event. An event is flagged if its declaration has another kind, or none, as events by name and
-  /// events of `Codable` types have. `nil` allows any kind, and none if ``Contract/requiresKind`` is false.
+  /// The kind of the event. An event is flagged if its declaration has another kind, or none, as events by name have;
+  /// an event without a kind is delivered with this kind. `nil` allows any kind, and none if
+  /// ``Contract/requiresKind`` is false.
   public var kind: EventKind?
 
   /// Whether fields that the contract does not name are allowed, in nested objects too. Otherwise they are flagged as

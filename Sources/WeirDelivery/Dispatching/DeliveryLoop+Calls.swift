@@ -76,10 +76,14 @@ extension DeliveryLoop {
       if event.prepared.identifies, let user = event.prepared.context.user {
         keeper.identified(user, at: event.offset)
       }
-      settle(event.offset, Outcomes(acknowledged: 1))
+      settle(event.offset, event.outcomes(Outcomes(acknowledged: 1)))
     }
-    publish(settlement.accepted) { _ in .acknowledged }
-    bury(settlement.rejected)
+    publish(settlement.accepted.filter { $0.gap == nil }) { _ in .acknowledged }
+    // A gap is no event of the program, which somebody could want to redrive.
+    for rejection in settlement.rejected where rejection.event.gap != nil {
+      settle(rejection.event.offset, rejection.event.outcomes(Outcomes()))
+    }
+    bury(settlement.rejected.filter { $0.event.gap == nil })
     queue.putFirst(settlement.batches)
     // Drawn once, so that events that were delivered together are retried together.
     let random = configuration.random()

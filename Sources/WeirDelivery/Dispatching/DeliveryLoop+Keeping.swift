@@ -110,6 +110,7 @@ extension DeliveryLoop {
     report.ahead = span.ahead
     report.passed = span.passedOutcomes
     report.open = span.open
+    report.openNotices = span.openNotices
     report.state = currentState
     report.error = troubles.values.sorted().first
     report.preparation = preparation.counts

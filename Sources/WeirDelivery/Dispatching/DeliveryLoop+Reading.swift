@@ -36,7 +36,8 @@ extension DeliveryLoop {
     case .untold: wait(until: least(time, nextRead))
     case .there: readSoon()
     case .armed:
-      wait(until: least(time, span.open > 0 ? nextRead : nil, isHeldUpByOthers ? nextRelease : nil))
+      let isHolding = span.open > 0 || span.openNotices > 0
+      wait(until: least(time, isHolding ? nextRead : nil, isHeldUpByOthers ? nextRelease : nil))
       if orders.log.disarm(shared.alarm) { readSoon() }
     }
   }
@@ -65,7 +66,7 @@ extension DeliveryLoop {
     // If the log was restored from a copy, the reader may return events that it has already returned.
     guard event.offset >= span.end else { return }
     let mark = SettledSpan.Mark(offset: event.offset, id: event.id)
-    if event.isNotice { return span.passed(upTo: event.offset + 1, Outcomes(notice: event), last: mark) }
+    if event.isNotice { return takeNotice(event, at: mark, bytes) }
     if orders.isRedrive { return takeLetter(event, at: mark, bytes) }
     if let change = HeldAssociation(event, bytes: bytes) {
       span.opened(event.offset, id: event.id)
@@ -75,13 +76,33 @@ extension DeliveryLoop {
     hold(event, at: mark, bytes)
   }
 
+  /// Takes a notice of the log: adds the notice to a gap that waits for its call, holds the notice as a gap, or passes
+  /// over the notice.
+  private func takeNotice(_ notice: StoredEvent, at mark: SettledSpan.Mark, _ bytes: Int) {
+    func pass() { span.passed(upTo: mark.offset + 1, Outcomes(notice: notice), last: mark) }
+    guard orders.options.sendsGaps, !orders.isRedrive, let gap = Gap(notice) else { return pass() }
+    let isAdded = waitingGaps[gap.reason].map { offset in
+      queue.changeNew(at: offset) { held in
+        guard held.gap?.add(gap) == true else { return false }
+        if let sum = held.gap, let prepared = preparation.prepare(sum) { held.prepared = prepared }
+        return true
+      }
+    }
+    if isAdded == true { return pass() }
+    guard let prepared = preparation.prepare(gap) else { return pass() }
+    span.opened(mark.offset, id: mark.id, as: .notice)
+    waitingGaps[gap.reason] = mark.offset
+    queue.add(.event(HeldEvent(prepared: prepared, offset: mark.offset, bytes: bytes, gap: gap)))
+    plan.arrived(bytes: bytes, opening: mark.id.opening, at: clock.now)
+  }
+
   /// Takes an event of a dead-letter log: a letter, or a part of a letter. A part is settled when the whole letter is
   /// settled.
   private func takeLetter(_ event: StoredEvent, at mark: SettledSpan.Mark, _ bytes: Int) {
     let found = letters.take(event, bytes: bytes)
     for offset in found.abandoned { span.settle(offset, Outcomes()) }
     if let letter = found.letter { return hold(letter.event, at: mark, found.bytes) }
-    if found.isPart { return span.opened(mark.offset, id: mark.id, isPart: true) }
+    if found.isPart { return span.opened(mark.offset, id: mark.id, as: .part) }
     span.passed(upTo: mark.offset + 1, Outcomes(), last: mark)
   }
 

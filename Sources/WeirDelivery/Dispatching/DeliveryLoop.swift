@@ -22,6 +22,8 @@ final class DeliveryLoop {
   var plan: FlushPlan
   var preparation: Preparation
   var reader: WorkerReader
+  /// The offset of the last gap of each reason, which may still wait for its first call.
+  var waitingGaps: [String: Offset] = [:]
   /// Joins the parts of dead letters.
   var letters = LetterParts()
   /// The time of the next check for new events, and the pause after that check.
@@ -249,7 +251,7 @@ final class DeliveryLoop {
       // The next try is after the deadline, so there is nothing to wait for.
       if quietUntil > deadline { return true }
       if case .open(let until) = breaker.phase, until > deadline { return true }
-      return span.position >= target || span.open == 0 && max(reader.seenEnd, span.end) >= target
+      return span.position >= target || span.isSettled && max(reader.seenEnd, span.end) >= target
     }
   }
 

@@ -92,6 +92,31 @@ public struct DeliveryOptions: Sendable {
   /// Traits and fields may tell who a user is, too: leave them out with an ``EventMapper``.
   public var pseudonym: Pseudonym?
 
+  /// What the provider is told of each event beside the event's content. Default ``Annotations/all``.
+  ///
+  /// `EventJSON`, and so files and `JSONPreset`, has the key `kind` and, in `flags`, the keys `violations`, `defaulted`
+  /// and `duplicate_of`. Vendors get properties of the same names with the prefix `weir_`, such as `weir_violations`,
+  /// beside the event's own fields. An event without kind and findings has none of them. Each list has at most 20 texts
+  /// of at most 256 bytes.
+  public var annotations = Annotations.all
+
+  /// Whether the provider gets the log's notices of events that are missing, as events `weir.gap`. Default `true`: a
+  /// team that evaluates the events must see that some are missing, and cannot see that from the others.
+  ///
+  /// A `weir.gap` has the fields `reason` (a `DropReason.name`), `dropped` (the number of events), and `from` and `to`,
+  /// the times of the first and the last notice that are summed. The events were refused before `to`, and after the
+  /// previous `weir.gap` of the reason. Events that `Tracker.Configuration.sampling` left out are not reported: they
+  /// are missing on purpose.
+  ///
+  /// Vendors charge for events. The notices of one reason that wait for the same call are summed, so a call has at most
+  /// one `weir.gap` for each reason, and none while nothing is refused. The provider's mapper applies: a provider that
+  /// gets only some events (`EventMapper.only(events:)`) gets a `weir.gap` only if that is named too.
+  ///
+  /// A `weir.gap` is not an accepted event. The ledger does not count it, and a provider that rejects it causes no dead
+  /// letter. Like events, a `weir.gap` comes at least once. After a kill it may come again under the same id with more
+  /// notices in the sum.
+  public var sendsGaps = true
+
   /// Determines when events go out, and how many at once.
   public var flush = FlushPolicy()
 

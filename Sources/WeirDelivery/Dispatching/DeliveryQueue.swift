@@ -9,6 +9,13 @@ struct DeliveryQueue: Sendable {
   enum Item: Sendable {
     case event(HeldEvent)
     case association(HeldAssociation)
+
+    fileprivate var offset: Offset {
+      switch self {
+      case .event(let event): event.offset
+      case .association(let change): change.offset
+      }
+    }
   }
 
   /// The next thing to do.
@@ -53,6 +60,21 @@ struct DeliveryQueue: Sendable {
 
   mutating func add(_ item: Item) {
     new.append(item)
+  }
+
+  /// Changes the event at this offset if the event still waits for its first call. Returns what `change` returns, and
+  /// `false` if there is no such event.
+  mutating func changeNew(at offset: Offset, _ change: (inout HeldEvent) -> Bool) -> Bool {
+    var low = gone
+    var high = new.count
+    while low < high {
+      let middle = (low + high) / 2
+      if new[middle].offset < offset { low = middle + 1 } else { high = middle }
+    }
+    guard low < new.count, case .event(var event) = new[low], event.offset == offset else { return false }
+    guard change(&event) else { return false }
+    new[low] = .event(event)
+    return true
   }
 
   /// Takes the next thing to do. At most `due` new events may go, and at most `most` events in one call.

@@ -166,9 +166,9 @@ extension ProviderWorker {
 }
 
 extension WorkerReport {
-  /// Whether all events below `target` are settled.
+  /// Whether all events and delivered notices below `target` are settled.
   func hasSettled(below target: Offset) -> Bool {
-    position >= target || open == 0 && max(seenEnd, end) >= target
+    position >= target || open == 0 && openNotices == 0 && max(seenEnd, end) >= target
   }
 
   var acknowledged: UInt64 { counts.acknowledged &+ ahead.acknowledged }

@@ -16,6 +16,11 @@ struct HeldEvent: Sendable {
   var notBefore = Duration.zero
   /// The wait of an event that is retried individually.
   var backoff: BackoffState?
+  /// The gap that the event tells of; `nil` for an event that a capture accepted.
+  var gap: Gap?
+
+  /// The outcomes to count once the event is settled. A gap is not an accepted event, whatever the provider says.
+  func outcomes(_ outcomes: Outcomes) -> Outcomes { gap?.outcomes ?? outcomes }
 }
 
 /// A change of the default user, in its place among the events.

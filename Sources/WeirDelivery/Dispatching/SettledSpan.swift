@@ -13,6 +13,16 @@ struct SettledSpan: Sendable {
     var id: EventID
   }
 
+  /// What an open offset is.
+  enum Weight: Sendable {
+    /// An accepted event, which counts as open.
+    case event
+    /// A part of a later event, which waits for that event's verdict and is not counted.
+    case part
+    /// A notice of the log, which is delivered and is not counted as an event.
+    case notice
+  }
+
   /// Consecutive offsets that are all settled, or one offset that is open.
   private struct Run: Sendable {
     let first: Offset
@@ -20,8 +30,8 @@ struct SettledSpan: Sendable {
     var end: Offset
     /// The outcomes; `nil` if the offset is open.
     var outcomes: Outcomes?
-    /// Whether the offset is a part of a later event, and not an event itself.
-    var isPart = false
+    /// What the offset is, while it is open.
+    var weight = Weight.event
     /// The last event in the run, if there is one.
     var last: SettledSpan.Mark?
     /// The last change of the default user in the run.
@@ -32,6 +42,8 @@ struct SettledSpan: Sendable {
   /// The number of ``runs`` that the position has passed.
   private var passed = 0
   private var openCount = 0
+  /// The number of notices that were read and are not settled.
+  private(set) var openNotices = 0
 
   /// The first offset that is not settled.
   private(set) var position: Offset
@@ -57,8 +69,11 @@ struct SettledSpan: Sendable {
     counts = cursor.counts ?? DeliveryCounts(from: cursor.offset)
   }
 
-  /// The number of events that were read and are not settled, without parts.
+  /// The number of events that were read and are not settled, without parts and notices.
   var open: Int { openCount }
+
+  /// Whether neither an event nor a notice is open.
+  var isSettled: Bool { openCount == 0 && openNotices == 0 }
 
   /// The number of accepted events below ``end`` as counted here. Must equal the log's number.
   var acceptedBelowEnd: UInt64 { counts.baseline &+ counts.settled &+ ahead.all &+ UInt64(openCount) }
@@ -77,13 +92,20 @@ struct SettledSpan: Sendable {
     counts.baseline = baseline
   }
 
-  /// Adds an event that waits for its verdict. A part of a later event waits for that event's verdict, and is not
-  /// counted.
-  mutating func opened(_ offset: Offset, id: EventID, isPart: Bool = false) {
+  /// Adds an event, a part or a notice that waits for its verdict.
+  mutating func opened(_ offset: Offset, id: EventID, as weight: Weight = .event) {
     precondition(offset >= end)
-    runs.append(Run(first: offset, end: offset + 1, outcomes: nil, isPart: isPart, last: Mark(offset: offset, id: id)))
-    if !isPart { openCount += 1 }
+    runs.append(Run(first: offset, end: offset + 1, outcomes: nil, weight: weight, last: Mark(offset: offset, id: id)))
+    count(weight, 1)
     end = offset + 1
+  }
+
+  private mutating func count(_ weight: Weight, _ change: Int) {
+    switch weight {
+    case .event: openCount += change
+    case .part: break
+    case .notice: openNotices += change
+    }
   }
 
   /// Passes over everything up to `end`: offsets without events, notices, and events that the provider does not get.
@@ -108,7 +130,7 @@ struct SettledSpan: Sendable {
     runs[index].outcomes = outcomes
     if isAssociation { runs[index].association = offset }
     ahead = ahead + outcomes
-    if !runs[index].isPart { openCount -= 1 }
+    count(runs[index].weight, -1)
     advance()
   }
 

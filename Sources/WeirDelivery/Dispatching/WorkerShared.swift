@@ -20,6 +20,8 @@ struct WorkerReport: Sendable {
   var passed = Outcomes()
   /// The number of events that were read and are not settled.
   var open = 0
+  /// The number of notices that were read, are delivered, and are not settled.
+  var openNotices = 0
   var state = Ledger.ProviderState.starting
   var error: String?
   /// The counts of prepared events.

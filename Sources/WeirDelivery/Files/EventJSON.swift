@@ -13,7 +13,7 @@ import WeirJSON
 /// }
 /// ```
 ///
-/// An event is one object on one line, with exactly these keys, in this order:
+/// An event is one object on one line, with these keys, in this order. Only `kind` may be missing:
 ///
 /// | key | value |
 /// |---|---|
@@ -21,9 +21,10 @@ import WeirJSON
 /// | `offset` | the `Offset` in the log |
 /// | `time` | the time of capture: RFC 3339 in UTC, with nanoseconds |
 /// | `name` | the name under which the event is delivered |
+/// | `kind` | the event's kind (`page_view`, `page_action` or `system_action`), if it has one |
 /// | `fields` | the fields, in their order |
 /// | `context` | the nonempty parts among `globals`, `user` (`id`, `traits`), `view` (`id`, `name`, `parent`) and `fields`; `globals_lost` is true if damage destroyed the global part |
-/// | `flags` | the flags that apply among `violating` (true), `defaulted` (names of fields) and `duplicate_of` (ids) |
+/// | `flags` | those that apply among `violations` (fields and rules), `defaulted` (fields), `duplicate_of` (ids) |
 ///
 /// Values are exact. Integers have all their digits, also beyond 2⁵³. Floating-point numbers have the shortest digits
 /// that read back as the same number. Bytes are base64. UUIDs and dates are text: dates are RFC 3339 with nanoseconds,
@@ -65,17 +66,17 @@ public struct EventJSON: Hashable, Sendable {
 
   /// Appends an event, without a line break.
   public func append(_ event: PreparedEvent, to bytes: inout [UInt8]) {
-    appendHead(event.stored, name: event.name, fields: event.fields, to: &bytes)
+    appendHead(event.stored, name: event.name, kind: event.annotatedKind, fields: event.fields, to: &bytes)
     JSONText.append(literal: ",\"context\":", to: &bytes)
     append(event.context, to: &bytes)
     JSONText.append(literal: ",\"flags\":", to: &bytes)
-    append(event.flags, to: &bytes)
+    append(event.flagTexts(event.annotations), to: &bytes)
     bytes.append(UInt8(ascii: "}"))
   }
 
   /// Appends an event as it is in the log, in the same form.
   package func append(_ event: StoredEvent, to bytes: inout [UInt8]) {
-    appendHead(event, name: event.name, fields: event.fields, to: &bytes)
+    appendHead(event, name: event.name, kind: event.kind, fields: event.fields, to: &bytes)
     JSONText.append(literal: ",\"context\":", to: &bytes)
     append(event.context, to: &bytes)
     JSONText.append(literal: ",\"flags\":{}}", to: &bytes)
@@ -121,7 +122,9 @@ public struct EventJSON: Hashable, Sendable {
 // MARK: Parts of an event
 
 extension EventJSON {
-  private func appendHead(_ stored: StoredEvent, name: String, fields: FieldObject, to bytes: inout [UInt8]) {
+  private func appendHead(
+    _ stored: StoredEvent, name: String, kind: EventKind?, fields: FieldObject, to bytes: inout [UInt8]
+  ) {
     JSONText.append(literal: "{\"id\":", to: &bytes)
     JSONText.append(stored.id, to: &bytes)
     JSONText.append(literal: ",\"offset\":", to: &bytes)
@@ -130,6 +133,10 @@ extension EventJSON {
     stored.time.append(to: &bytes)
     JSONText.append(literal: "\",\"name\":", to: &bytes)
     JSONText.append(name, to: &bytes)
+    if let kind {
+      JSONText.append(literal: ",\"kind\":", to: &bytes)
+      JSONText.append(kind.rawValue, to: &bytes)
+    }
     JSONText.append(literal: ",\"fields\":", to: &bytes)
     JSONText.append(fields, as: form, to: &bytes)
   }
@@ -166,31 +173,6 @@ extension EventJSON {
     if context.isGlobalPartLost {
       object.key("globals_lost", in: &bytes)
       JSONText.append(literal: "true", to: &bytes)
-    }
-    bytes.append(UInt8(ascii: "}"))
-  }
-
-  /// Appends the flags of an event: an object with the flags that apply.
-  private func append(_ flags: Set<PreparedEvent.Flag>, to bytes: inout [UInt8]) {
-    guard !flags.isEmpty else { return JSONText.append(literal: "{}", to: &bytes) }
-    // A set has no order, but the bytes of equal events must be equal.
-    var defaulted: [String] = []
-    var originals: [String] = []
-    for flag in flags {
-      switch flag {
-      case .defaulted(let field): defaulted.append(field)
-      case .duplicate(let id): originals.append(id.description)
-      case .violating: continue
-      }
-    }
-    var object = PartialObject(&bytes)
-    if flags.contains(.violating) {
-      object.key("violating", in: &bytes)
-      JSONText.append(literal: "true", to: &bytes)
-    }
-    for (key, texts) in [("defaulted", defaulted), ("duplicate_of", originals)] where !texts.isEmpty {
-      object.key(key, in: &bytes)
-      append(.array(texts.sorted().map { .string($0) }), to: &bytes)
     }
     bytes.append(UInt8(ascii: "}"))
   }

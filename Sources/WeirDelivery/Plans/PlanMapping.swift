@@ -93,6 +93,8 @@ struct PlanMapping: DocumentReading {
     if let number = whole(map, "duplicate_memory") { entry.options.duplicateMemory = number }
     if let number = whole(map, "user_memory") { entry.options.userMemory = number }
     if let flag = optionalFlag(map, "redacts_sensitive") { entry.options.redactsSensitive = flag }
+    if let node = map["annotations"] { entry.options.annotations = annotations(node) }
+    if let flag = optionalFlag(map, "sends_gaps") { entry.options.sendsGaps = flag }
     if let time = duration(map, "attempt_timeout") { entry.options.attemptTimeout = time }
     if let node = map["flush"] { flush(node, into: &entry.options.flush) }
     if let node = map["backoff"] { backoff(node, into: &entry.options.backoff) }
@@ -193,6 +195,20 @@ extension PlanMapping {
     }
   }
 
+  private mutating func annotations(_ node: DocumentNode) -> DeliveryOptions.Annotations {
+    var annotations: DeliveryOptions.Annotations = []
+    let known = DeliveryOptions.Annotations.names
+    for name in texts(node, "annotations") {
+      if let annotation = known.first(where: { $0.name == name })?.annotation {
+        annotations.insert(annotation)
+      } else {
+        problem(
+          node.line, "there is no annotation \(quoted(name))\(Spelling.hint(name, among: known.map(\.name)))")
+      }
+    }
+    return annotations
+  }
+
   private mutating func flush(_ node: DocumentNode, into policy: inout FlushPolicy) {
     guard let map = map(node, "flush", PlanKeys.flush) else { return }
     if let node = map["triggers"] {
@@ -290,7 +306,7 @@ enum PlanKeys {
   ]
   static let options = [
     "contract", "omits_unknown_fields", "mapper", "start", "duplicate_window", "duplicate_memory", "user_memory",
-    "redacts_sensitive", "attempt_timeout", "flush", "backoff",
+    "redacts_sensitive", "annotations", "sends_gaps", "attempt_timeout", "flush", "backoff",
   ]
   static let flush = [
     "triggers", "queue_limit", "delivery_size", "interval", "first_events", "idle_after", "overflow_threshold",

@@ -60,6 +60,7 @@ enum PlanWriting {
     let options = entry.options
     let usual = DeliveryOptions()
     let steps = entry.mapper.nodes
+    let annotations = DeliveryOptions.Annotations.names.filter { options.annotations.contains($0.annotation) }
     let window =
       options.duplicateWindow == nil
       ? DocumentNode(.null) : changed(options.duplicateWindow ?? .zero, usual.duplicateWindow ?? .zero)
@@ -69,6 +70,8 @@ enum PlanWriting {
       ("duplicate_memory", changed(options.duplicateMemory, usual.duplicateMemory)),
       ("redacts_sensitive", options.redactsSensitive ? nil : .bool(false)),
       ("pseudonym", options.pseudonym.map { .text($0.fingerprint) }),
+      ("annotations", options.annotations == usual.annotations ? nil : .texts(annotations.map(\.name))),
+      ("sends_gaps", options.sendsGaps ? nil : .bool(false)),
       ("mapper", steps.isEmpty ? nil : .list(steps)),
     ]
   }

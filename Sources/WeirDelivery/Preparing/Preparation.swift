@@ -10,7 +10,8 @@ import WeirContracts
 ///  2. **The contract** is checked against the event with its derived fields and its context. Missing mandatory fields
 ///     get their defaults, flagged ``PreparedEvent/Flag/defaulted(field:)``. Violations are in
 ///     ``PreparedEvent/violations``, and the event is flagged ``PreparedEvent/Flag/violating``. Derived fields are not
-///     unknown fields. Unknown fields are left out if ``DeliveryOptions/omitsUnknownFields`` is true.
+///     unknown fields. Unknown fields are left out if ``DeliveryOptions/omitsUnknownFields`` is true. An event without a
+///     kind gets the kind that the contract has for the event.
 ///  3. **Duplicates** are flagged ``PreparedEvent/Flag/duplicate(of:)``, by the event as it was captured.
 ///  4. **Redaction**: ``FieldValue/redacted`` replaces the values that the event's declaration, the contract or the
 ///     context marks as sensitive, in fields, context and violations. ``PreparedEvent/stored`` is redacted too.
@@ -18,8 +19,8 @@ import WeirContracts
 ///  5. **The mapper** converts the event to the provider's form, or withholds the event.
 ///
 /// The contract and the duplicates never withhold an event. Events that the log wrote itself (notices, and changes of
-/// the default user) are not prepared. An event whose definition is lost is prepared with its payload redacted, but is
-/// not checked against the contract.
+/// the default user) are not prepared, except that a ``Gap`` goes through the mapper. An event whose definition is lost
+/// is prepared with its payload redacted, but is not checked against the contract.
 ///
 /// The same events in the same order always give the same result. The value holds the window of duplicates and the
 /// counts: use one for each provider, on one thread at a time. An event costs a third of a microsecond if there is
@@ -36,6 +37,8 @@ package struct Preparation: Sendable {
   private let omitsUnknownFields: Bool
   private let redaction: Redaction?
   private let pseudonym: Pseudonym?
+  private let annotations: DeliveryOptions.Annotations
+  private let sendsGaps: Bool
   private let mapper: EventMapper
   private var window: DuplicateWindow?
   private var counted = PreparedEvent.Counts()
@@ -46,6 +49,8 @@ package struct Preparation: Sendable {
     omitsUnknownFields = options.omitsUnknownFields
     redaction = options.redactsSensitive ? Redaction(contract) : nil
     pseudonym = options.pseudonym
+    annotations = options.annotations
+    sendsGaps = options.sendsGaps
     self.mapper = mapper
     window = options.duplicateWindow.map { DuplicateWindow($0, limit: options.duplicateMemory) }
   }
@@ -53,11 +58,17 @@ package struct Preparation: Sendable {
   /// Returns the event as the provider gets it. Returns `nil` if the provider does not get the event; ``counts`` shows
   /// why.
   package mutating func prepare(_ stored: StoredEvent) -> PreparedEvent? {
+    if sendsGaps, let gap = Gap(stored) {
+      let prepared = prepare(gap)
+      if prepared == nil { counted.withheld += 1 } else { counted.prepared += 1 }
+      return prepared
+    }
     guard !stored.name.hasPrefix(EventType.reservedPrefix) || stored.name == StoredEvent.undefinedName else {
       counted.passed += 1
       return nil
     }
     var event = PreparedEvent(stored)
+    event.annotations = annotations
     mapper.derive(&event, &counted)
     check(&event)
     flagDuplicate(&event)
@@ -71,9 +82,17 @@ package struct Preparation: Sendable {
     return event
   }
 
+  /// Returns a gap as the provider gets it. Returns `nil` if the mapper withholds the gap.
+  func prepare(_ gap: Gap) -> PreparedEvent? {
+    var event = gap.event
+    var counts = PreparedEvent.Counts()
+    return mapper.map(&event, &counts) ? event : nil
+  }
+
   private mutating func check(_ event: inout PreparedEvent) {
     guard let contract else { return }
     let stored = event.stored
+    event.kind = event.kind ?? contract.kind(of: event.name)
     // A payload that can't be read can't be checked for missing fields.
     let outcome =
       stored.isUnread

@@ -31,6 +31,13 @@ public struct PreparedEvent: Hashable, Sendable {
   /// The context that is delivered.
   public var context: EventContext
 
+  /// The category of the event: the one that the event declares, or else the one that the contract has for the event.
+  /// `nil` if there is none.
+  public var kind: EventKind?
+
+  /// What the provider is told beside the event's content.
+  package var annotations = DeliveryOptions.Annotations.all
+
   /// The findings.
   public package(set) var flags: Set<Flag>
 
@@ -51,6 +58,7 @@ public struct PreparedEvent: Hashable, Sendable {
     name = stored.name
     fields = stored.fields
     context = stored.context
+    kind = stored.kind
     flags = []
     violations = []
   }

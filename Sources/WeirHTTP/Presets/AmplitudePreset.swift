@@ -15,7 +15,7 @@
   /// | `insert_id` | id; Amplitude drops events that it received in the last 7 days |
   /// | `time` | time of the capture, in milliseconds |
   /// | `user_id`, or else `device_id` | user, or else `weir-` and the opening that captured the event |
-  /// | `event_properties` | fields, bound fields, view and global fields |
+  /// | `event_properties` | fields, bound fields, view, global fields and annotations |
   ///
   /// A 400 lists the events with missing or invalid fields, and those of silenced devices. These are rejected.
   /// Amplitude then accepts no event of the request, so the others are sent again at once. A 429 lists the events of

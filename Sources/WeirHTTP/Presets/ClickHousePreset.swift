@@ -8,14 +8,15 @@
   ///
   /// ```sql
   /// CREATE TABLE events (
-  ///   id FixedString(32), offset UInt64, time DateTime64(9), name LowCardinality(String),
+  ///   id FixedString(32), offset UInt64, time DateTime64(9), name LowCardinality(String), kind LowCardinality(String),
   ///   fields String, context String, flags String
   /// ) ENGINE = ReplicatedMergeTree ORDER BY (name, time)
   /// ```
   ///
   /// This table is for ``Row/event``: a row is the event in the form of `EventJSON`. With `JSON` instead of `String`,
   /// fields become columns. With ``Row/fields``, the event's fields are columns beside `id`, `offset`, `time` and
-  /// `event`.
+  /// `event`, and the annotations are `weir_kind String` and `weir_violations`, `weir_defaulted` and
+  /// `weir_duplicate_of` of the type `Array(String)`.
   ///
   /// A batch is inserted completely or not at all. Each batch has a token, made of its events' ids, by which ClickHouse
   /// drops a repeated batch. Replicated tables do so by default, and other tables if

@@ -14,7 +14,7 @@
   /// | `$insert_id` | id; Mixpanel keeps one event for each id |
   /// | `time` | time of the capture, in milliseconds |
   /// | `distinct_id` | user; empty without a user, which Mixpanel excludes from user reports |
-  /// | other properties | fields, bound fields, view and global fields |
+  /// | other properties | fields, bound fields, view, global fields and annotations |
   ///
   /// A 400 names the events that failed. These are rejected, and the others are imported. A 400 that names no event, or
   /// events that were not sent, refuses the batch, and its halves show which event is at fault.

@@ -21,7 +21,7 @@
   /// | `severityNumber` | 9, `INFO` |
   /// | attributes `log.record.uid`, `weir.offset` | id and offset |
   /// | attributes `user.id`, `user.` and a trait's name | user and traits |
-  /// | other attributes | fields, bound fields, view and global fields, typed |
+  /// | other attributes | fields, bound fields, view, global fields and annotations, typed |
   ///
   /// As the specification requires, only 429, 502, 503 and 504 are retried. Other errors refuse the batch, and a wrong
   /// key or address stops delivery. A **partial success** is never sent again. It has the number of refused records,

@@ -21,7 +21,7 @@
   /// | `uuid` | id as a UUID; PostHog keeps one event for each id |
   /// | `timestamp` | time of the capture |
   /// | `distinct_id` | user; without a user, `weir-` and the opening that captured it, without a person profile |
-  /// | `properties` | fields, bound fields, view and global fields |
+  /// | `properties` | fields, bound fields, view, global fields and annotations |
   ///
   /// PostHog answers 200 even if it drops events over the project's quota, and reports that in `quota_limited`. Such
   /// events are retried. A user whose traits PostHog was not told becomes an event `$identify` before the user's event,

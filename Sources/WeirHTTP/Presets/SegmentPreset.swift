@@ -10,16 +10,16 @@
   /// beyond these limits and to events without a user, and drops the events. Therefore this preset cuts such requests,
   /// and rejects events that are too large.
   ///
-  /// An event becomes a `page` call if its declaration has the kind `EventKind.pageView`, and otherwise a `track`
-  /// call:
+  /// An event of the kind `EventKind.pageView` becomes a `page` call, or a `screen` call if the event has a text in the
+  /// field `screen` and none in the field `page`. Any other event becomes a `track` call:
   ///
   /// | call | event |
   /// |---|---|
   /// | `messageId` | id; Segment drops repeated events |
   /// | `timestamp` | time of the capture |
   /// | `userId`, or else `anonymousId` | user, or else `weir-` and the opening that captured the event |
-  /// | `event`, or `name` of a page | name; for a page, the text in its field `page`, if it has one |
-  /// | `properties` | fields, bound fields, view and global fields |
+  /// | `event`, or `name` of a page or screen | name; for a page or screen, the text in the field `page` or `screen` |
+  /// | `properties` | fields, bound fields, view, global fields and annotations |
   /// | `context.traits` | the user's traits |
   /// | `context.weir` | name and offset |
   ///
@@ -50,9 +50,9 @@
     public var secrets: [Secret] { [writeKey] }
 
     public func encode(_ event: PreparedEvent) throws -> [UInt8] {
-      let isPage = event.stored.declaration?.kind == .pageView
+      let view = event.kind == .pageView ? Self.view(event) : nil
       var call = JSONObject(.vendor)
-      call.add("type", isPage ? "page" : "track")
+      call.add("type", view?.call ?? "track")
       call.add("messageId", event.stored.id.description)
       call.add("timestamp", event.stored.time.description)
       if let user = event.userID {
@@ -60,12 +60,9 @@
       } else {
         call.add("anonymousId", event.anonymousID)
       }
-      if isPage, case .string(let page)? = event.fields["page"], !page.isEmpty {
-        call.add("name", page)
-      } else {
-        guard !event.name.isEmpty else { throw EventUnfit("the event has no name, which Segment requires") }
-        call.add(isPage ? "name" : "event", event.name)
-      }
+      let name = view?.name ?? event.name
+      guard !name.isEmpty else { throw EventUnfit("the event has no name, which Segment requires") }
+      call.add(view == nil ? "event" : "name", name)
       call.add("properties", .object(event.properties()))
       var context = FieldObject([
         ("library", .object(["name": "weir"])),
@@ -77,6 +74,14 @@
       }
       call.add("context", .object(context))
       return call.bytes()
+    }
+
+    /// The call for an event that shows a page or a screen, and the name of the page or screen.
+    private static func view(_ event: PreparedEvent) -> (call: String, name: String?) {
+      for call in ["page", "screen"] {
+        if case .string(let name)? = event.fields[call], !name.isEmpty { return (call, name) }
+      }
+      return ("page", nil)
     }
 
     public func post(_ batch: HTTPBatch) -> HTTPPost {

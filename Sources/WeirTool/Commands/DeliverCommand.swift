@@ -54,7 +54,7 @@
         signal ends it at once.
 
         Presets for URLs: json posts an array of objects \
-        {"id","offset","time","name","fields","context","flags"}, jsonl posts the same \
+        {"id","offset","time","name","kind","fields","context","flags"}, jsonl posts the same \
         objects, one per line, and the other presets post the form of their vendor. A \
         URL without a path gets the vendor's path. Keys are read from a file or from \
         the environment, never from the command line.

@@ -7,16 +7,16 @@
 
   /// The columns that events need, in order of appearance, fields before context.
   ///
-  /// Every table has the columns `offset`, `id`, `time` and `name`. A field has a column of its name, a nested field
-  /// `outer.inner`. A dot or a backslash in a name has a backslash before it. The context has columns that begin with
-  /// `context.`: `context.user.id`, `context.user.traits.plan`, `context.globals.app`. If a field's column would have
-  /// one of these names, the column's name begins with `fields.`, so that no two values share a column.
+  /// Every table has the columns `offset`, `id`, `time`, `name` and `kind`. A field has a column of its name, a nested
+  /// field `outer.inner`. A dot or a backslash in a name has a backslash before it. The context has columns that begin
+  /// with `context.`: `context.user.id`, `context.user.traits.plan`, `context.globals.app`. If a field's column would
+  /// have one of these names, the column's name begins with `fields.`, so that no two values share a column.
   struct CSVColumns {
     /// The maximum number of columns. No spreadsheet or database takes more, and hostile events could have millions of
     /// names.
     static let maximum = 10_000
 
-    fileprivate static let fixed = ["offset", "id", "time", "name"]
+    fileprivate static let fixed = ["offset", "id", "time", "name", "kind"]
 
     private var known = Set(fixed)
     private var fields: [String] = []
@@ -66,6 +66,7 @@
       set("id", Array(event.id.description.utf8))
       set("time", Array(event.time.description.utf8))
       set("name", cell(ofText: event.name))
+      set("kind", Array((event.kind?.rawValue ?? "").utf8))
       Self.flatten(event) { column, value in set(column, cell(of: value)) }
       appendRow(cells, to: &bytes)
     }

@@ -41,11 +41,12 @@
       }
     }
 
-    /// Appends text for people, after a bar: "  |  user="u7" view="Cart" app="shop"". Appends nothing if there is no
-    /// context.
+    /// Appends text for people, after a bar: "  |  kind="page_view" user="u7" view="Cart" app="shop"". Appends nothing
+    /// if there is neither kind nor context.
     static func appendText(_ event: StoredEvent, to bytes: inout [UInt8]) {
       let context = event.context
       var shown: [(String, FieldValue)] = []
+      if let kind = event.kind { shown.append(("kind", .string(kind.rawValue))) }
       if let user = context.user {
         shown.append(("user", .string(user.id)))
         shown += user.traits.map { ("user." + $0.name, $0.value) }
@@ -67,7 +68,7 @@
       }
       return [
         ("uuid", .uuid(event.id.uuid)),
-        ("kind", event.declaration?.kind.map { .string($0.rawValue) } ?? .null),
+        ("kind", event.kind.map { .string($0.rawValue) } ?? .null),
         ("monotonic", event.monotonicNanoseconds.map { .int($0) } ?? .null),
         ("boot", event.bootID.map { .uuid($0) } ?? .null),
         ("user", user ?? .null), ("view", view ?? .null), ("context", .object(joined(context))),

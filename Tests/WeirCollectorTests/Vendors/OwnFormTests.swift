@@ -3,7 +3,7 @@
 #if Collector
   import Testing
   import Weir
-  import WeirDelivery
+  import WeirContracts
   import WeirDelivery
 
   @testable import WeirCollector
@@ -17,6 +17,8 @@
           name: "paid", fields: ["n": .uint(.max), "t": "é\u{0}\u{2028}", "o": ["a": [1, .null, true]]],
           context: EventContext(globals: ["app": "shop"], user: EventUser(id: "ada"))))
       event.flags = [.violating]
+      event.violations = [Violation(event: "paid", field: "n", rule: "maximum 7", value: nil)]
+      event.kind = .systemAction
       let object = String(decoding: EventJSON.object(event), as: UTF8.self)
       for body in ["[\(object),\(object)]", object + "\n" + object, object + "\r\n\n" + object + "\n"] {
         let read = Read(OwnForm(), body)
@@ -28,7 +30,8 @@
         #expect(read.events[1].properties == event.fields)
         #expect(read.events[1].user == "ada")
         #expect(read.events[1].context["globals"] == ["app": "shop"])
-        #expect(read.events[1].context["flags"] == ["violating": true])
+        #expect(read.events[1].context["flags"] == ["violations": ["n: maximum 7"]])
+        #expect(read.events[1].context["kind"] == "system_action")
         #expect(read.answer(by: OwnForm()).text == #"{"accepted":2,"rejected":[]}"#)
       }
     }

@@ -352,7 +352,7 @@ struct DeliveryRestartTests {
     }
   }
 
-  @Test func `refusals and their notices are no events`() async throws {
+  @Test func `refusals and their notices are no accepted events`() async throws {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(directory)
       let provider = ScriptedProvider()

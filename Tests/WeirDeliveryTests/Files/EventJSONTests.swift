@@ -43,11 +43,17 @@ struct EventJSONTests {
     event.flags = [
       .duplicate(of: EventID(opening: 1, sequence: 2)), .violating, .defaulted(field: "z"), .defaulted(field: "a"),
     ]
+    event.violations = [
+      Violation(event: "e", field: "total", rule: "minimum 20", value: 19.5),
+      Violation(event: "e", field: "", rule: "unknown event", value: nil),
+    ]
+    event.kind = .pageAction
     let line = """
       {"id":"8f3a2c55d0b1e6770000000000000005","offset":500,"time":"2026-11-21T00:00:00.123456789Z",\
-      "name":"Order Completed","fields":{},"context":{"globals":{"app":"shop"},\
+      "name":"Order Completed","kind":"page_action","fields":{},"context":{"globals":{"app":"shop"},\
       "user":{"id":"u\\"7","traits":{"plan":"pro"}},"view":{"id":"v1","name":"Cart","parent":null},\
-      "fields":{"request":9},"globals_lost":true},"flags":{"violating":true,"defaulted":["a","z"],\
+      "fields":{"request":9},"globals_lost":true},"flags":{\
+      "violations":["total: minimum 20","unknown event"],"defaulted":["a","z"],\
       "duplicate_of":["00000000000000010000000000000002"]}}
       """
     // A set's order changes from process to process, and with what was put in and taken out.
@@ -57,6 +63,16 @@ struct EventJSONTests {
     }
     event.context = EventContext(view: EventView(id: "v2", name: "Item", parent: "v1"))
     #expect(text(event).contains(#""context":{"view":{"id":"v2","name":"Item","parent":"v1"}}"#))
+  }
+
+  @Test func `an event has the kind of its declaration`() {
+    let shown = StoredEvent(
+      offset: 0, id: EventID(opening: 1, sequence: 2), time: stored.time, name: "shown", fields: [:],
+      declaration: EventType("shown", kind: .pageView))
+    var bytes: [UInt8] = []
+    EventJSON().append(shown, to: &bytes)
+    #expect(String(decoding: bytes, as: UTF8.self) == text(PreparedEvent(shown)))
+    #expect(text(PreparedEvent(shown)).contains(#""name":"shown","kind":"page_view","fields":{}"#))
   }
 
   /// A nested value of every kind comes out the same through Foundation.

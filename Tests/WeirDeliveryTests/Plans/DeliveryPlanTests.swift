@@ -21,7 +21,7 @@ private let everything = """
         "cert": "/c.pem", "cert_key": "k.pem", "gzip": false,
         "start": "2026-11-21T09:30:00Z", "duplicate_window": "2s", "duplicate_memory": 7, "user_memory": 8,
         "redacts_sensitive": false, "omits_unknown_fields": true,
-        "attempt_timeout": "90s",
+        "annotations": ["duplicate_of", "kind"], "sends_gaps": false, "attempt_timeout": "90s",
         "flush": {
           "triggers": ["count", "first_events"], "queue_limit": 1, "delivery_size": 2, "interval": "500ms",
           "first_events": 3, "idle_after": "1m", "overflow_threshold": 0.5, "maximum_events": 4, "maximum_bytes": 5
@@ -89,6 +89,8 @@ struct DeliveryPlanTests {
     #expect(!url.options.redactsSensitive)
     #expect(url.options.omitsUnknownFields)
     #expect(!files.options.omitsUnknownFields)
+    #expect(url.options.annotations == [.kind, .duplicateOf])
+    #expect(!url.options.sendsGaps)
     #expect(url.options.attemptTimeout == .seconds(90))
     var flush = FlushPolicy([.count, .firstEvents])
     (flush.queueLimit, flush.deliverySize, flush.interval) = (1, 2, .milliseconds(500))
@@ -224,6 +226,11 @@ struct DeliveryPlanTests {
     ("{\"providers\": {\"a\": {\"flush\": {\"interval\": \"-5s\"}}}}", ["interval is not a duration"]),
     ("{\"providers\": {\"a\": {\"flush\": {\"triggers\": [\"never\"]}}}}", ["there is no trigger \"never\""]),
     ("{\"providers\": {\"a\": {\"flush\": {\"queue_limit\": 0}}}}", ["flush.queueLimit is 0; it must be at least 1"]),
+    (
+      "{\"providers\": {\"a\": {\"annotations\": [\"violation\"]}}}",
+      ["there is no annotation \"violation\"; did you mean violations?"]
+    ),
+    ("{\"providers\": {\"a\": {\"annotations\": true}}}", ["annotations is true or false; write a list of texts"]),
     ("{\"providers\": {\"a\": {\"contract\": 5}}}", ["contract is a number; write the path of a contract"]),
     (
       "{\"providers\": {\"a\":\n{\"contract\": {\"contract\": \"c\", \"version\": \"1\",\n\"event\": {}}}}}",

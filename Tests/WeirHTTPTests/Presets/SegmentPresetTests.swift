@@ -33,6 +33,9 @@
         (EventKind.pageView, ["page": "/cart"], #""type":"page""#, #""name":"/cart""#),
         (.pageView, [:], #""type":"page""#, #""name":"feed.shown""#),
         (.pageView, ["page": 7], #""type":"page""#, #""name":"feed.shown""#),
+        (.pageView, ["screen": "Cart"], #""type":"screen""#, #""name":"Cart""#),
+        (.pageView, ["screen": "Cart", "page": "/cart"], #""type":"page""#, #""name":"/cart""#),
+        (.pageView, ["screen": ""], #""type":"page""#, #""name":"feed.shown""#),
         (.pageAction, ["page": "/cart"], #""type":"track""#, #""event":"feed.shown""#),
         (.systemAction, [:], #""type":"track""#, #""event":"feed.shown""#),
       ] as [(EventKind, FieldObject, String, String)])
