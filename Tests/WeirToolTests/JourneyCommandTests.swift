@@ -1,9 +1,11 @@
 // `weir journey`: how an event is named, and what is printed of its way.
 
 #if Tool
+  import ArgumentParser
   import Foundation
   import Testing
   import Weir
+  import WeirContracts
   import WeirDelivery
   import WeirTesting
 
@@ -80,6 +82,39 @@
       #expect(steps[3]["provider"] as? String == "shop")
       let outcomes = try #require(object["outcomes"] as? [[String: String]])
       #expect(outcomes == [["provider": "shop", "fate": "rejected", "reason": "no \"such\" place"]])
+    }
+
+    @Test func `kind, violations and flags are told`() throws {
+      let violation = try #require(
+        try LoggedViolation(
+          StoredEvent(
+            offset: 0, id: EventID(opening: 1, sequence: 1), time: Timestamp(nanosecondsSince1970: 0),
+            name: "violation",
+            fields: [
+              "offset": .uint(7), "id": "00000000000000010000000000000002", "event": "order", "field": "total",
+              "rule": "mandatory", "value": .null, "contract": "shop", "version": "1",
+            ])))
+      let event = StoredEvent(
+        offset: 7, id: EventID(opening: 1, sequence: 2), time: Timestamp(nanosecondsSince1970: 0), name: "order",
+        fields: [:], declaration: EventType("order", kind: .pageAction))
+      let flags: FieldObject = ["violations": ["total: mandatory"], "defaulted": ["currency", "tax"]]
+      let journey = Journey(
+        event: event, steps: [Journey.Step(what: .violated(violation))],
+        outcomes: [.init(provider: "shop", fate: .acknowledged, flags: flags)])
+      let text = JourneyReport.text(journey)
+      for line in ["kind", "page_action", "violates shop 1: total: mandatory", "defaulted: currency, tax"] {
+        #expect(text.contains(line), "\(line)")
+      }
+      let object = try #require(
+        try JSONSerialization.jsonObject(with: Data(JourneyReport.json(journey).utf8)) as? [String: Any])
+      #expect((object["event"] as? [String: Any])?["kind"] as? String == "page_action")
+      let step = try #require((object["steps"] as? [[String: String]])?.first)
+      #expect(
+        step == ["step": "violated", "contract": "shop", "version": "1", "field": "total", "rule": "mandatory"])
+      let outcome = try #require((object["outcomes"] as? [[String: Any]])?.first)
+      #expect((outcome["flags"] as? [String: [String]])?["defaulted"] == ["currency", "tax"])
+      let help = JourneyCommand.helpMessage()
+      for word in ["violated", "flags", "contract", "rule"] { #expect(help.contains(word), "\(word)") }
     }
 
     /// Its segment was packed since: the event is at the same offset, in another file.

@@ -42,6 +42,11 @@ public struct LoggedViolation: Event, Hashable {
       ])
   ]
 
+  /// Returns the directory of the log of violations of a tracker's log.
+  package static func directory(in logDirectory: String) -> String {
+    "\(logDirectory)/\(ViolationLog.directoryName)"
+  }
+
   /// The maximum length of a text, in bytes.
   static let textBytes = 1024
 

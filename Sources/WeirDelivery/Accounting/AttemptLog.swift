@@ -50,6 +50,11 @@ final class AttemptLog: Sendable {
     write(LoggedAttempt(attempt), drains: true)
   }
 
+  /// Notes the flags of the events of the next call. Readers see these notes together with the call's note.
+  func write(_ notes: [FlagNote]) {
+    for note in notes { write(.flagged(note), drains: false) }
+  }
+
   /// Notes that everything below `offset` is settled, on disk.
   func writeSettled(below offset: Offset) {
     write(.settled(below: offset), drains: true)

@@ -1,6 +1,7 @@
 // Journey: the steps of one event, from its capture to each provider.
 
 public import Weir
+package import WeirContracts
 
 /// The steps of one event through the log, and its outcome at each provider.
 ///
@@ -9,10 +10,10 @@ public import Weir
 /// for step in journey.steps { print(step) }
 /// ```
 ///
-/// A journey is read from the files alone, in any process: the log, the cursors, the dead letters and the logs of
-/// attempts. Events that a live process has settled but not yet recorded on disk are shown as pending. The logs of
-/// attempts are limited in size and best effort: the attempts of an old event may be gone, but ``Outcome`` is always
-/// known. Sensitive values are replaced. No provider's message contains credentials.
+/// A journey is read from the files alone, in any process: the log, the violations that an `Inspector` logged, the
+/// cursors, the dead letters and the logs of attempts. Events that a live process has settled but not yet recorded on
+/// disk are shown as pending. The logs of attempts and of violations are limited in size and best effort: the attempts
+/// and flags of an old event may be gone, but ``Outcome/fate`` is always known. Sensitive values are replaced. No provider's message contains credentials.
 public struct Journey: Hashable, Sendable {
   /// The event, with sensitive values replaced unless they were requested.
   public var event: StoredEvent
@@ -33,11 +34,16 @@ public struct Journey: Hashable, Sendable {
     public var provider: String
     /// The outcome.
     public var fate: Fate
+    /// What the preparation for the provider found, as `EventJSON` writes it: lists of texts under `violations` (fields
+    /// and rules), `defaulted` (fields) and `duplicate_of` (ids), without those that are empty. Noted with the event's
+    /// first call; a text that was not noted is missing in its list.
+    public var flags: FieldObject
 
     /// Creates an outcome.
-    package init(provider: String, fate: Fate) {
+    package init(provider: String, fate: Fate, flags: FieldObject = [:]) {
       self.provider = provider
       self.fate = fate
+      self.flags = flags
     }
   }
 
@@ -77,9 +83,11 @@ public struct Journey: Hashable, Sendable {
   package enum What: Hashable, Sendable {
     /// A capture accepted the event, in this opening and this lane.
     case captured(opening: UInt64, lane: Int)
-    /// The log wrote the event, about refused captures or offsets without events. The event is not the application's,
-    /// and no provider gets it.
+    /// The log wrote the event, about refused captures or offsets without events. The event is not the application's.
+    /// What providers get of such events is not a part of the journey.
     case noted
+    /// An `Inspector` found that the event violates a rule of its contract.
+    case violated(LoggedViolation)
     /// The event is still in its lane. The process that captured it is dead, and the next opening moves the event into
     /// a segment.
     case inLane
@@ -160,6 +168,9 @@ extension Journey.What: CustomStringConvertible {
     switch self {
     case .captured(let opening, let lane): "captured in lane \(lane) of opening \(hexadecimal(opening))"
     case .noted: "written by the log itself"
+    case .violated(let violation):
+      "violates \(violation.contract) \(violation.version): "
+        + (violation.field.isEmpty ? "" : "\(violation.field): ") + violation.rule
     case .inLane: "still in its lane: the next opening of the log moves it into a segment"
     case .drained(let offset, let file, let isBatch):
       "drained at offset \(offset), in the \(isBatch ? "batch" : "raw") segment \(file)"

@@ -1,6 +1,7 @@
 // JourneyReader: finds an event and its steps in a log's files.
 
 public import Weir
+import WeirContracts
 
 extension LogDirectory {
   /// Returns the journey of the event with this id.
@@ -53,7 +54,10 @@ private struct JourneyReader {
   func journey(showsSensitive: Bool) throws(WeirError) -> Journey {
     var reader = self
     try reader.readLog()
-    if !event.isNotice { try reader.readProviders() }
+    if !event.isNotice {
+      reader.readViolations()
+      try reader.readProviders()
+    }
     return Journey(
       event: showsSensitive ? event : event.redacted(), steps: reader.steps, outcomes: reader.outcomes,
       unread: reader.unread)
@@ -100,6 +104,21 @@ private struct JourneyReader {
     return best?.name
   }
 
+  // MARK: Inspection
+
+  /// After a kill, the inspection repeats violations.
+  private mutating func readViolations() {
+    var found: [Journey.Step] = []
+    let id = event.id
+    readAll(LoggedViolation.directory(in: log.path), "the violations") { stored in
+      guard let violation = try? LoggedViolation(stored), violation.id == id,
+        !found.contains(where: { $0.what == .violated(violation) })
+      else { return }
+      found.append(Journey.Step(time: stored.time, what: .violated(violation)))
+    }
+    steps += found
+  }
+
   // MARK: Providers
 
   private mutating func readProviders() throws(WeirError) {
@@ -118,7 +137,7 @@ private struct JourneyReader {
       if isSettled, let time = notes.settledAt {
         providersSteps.append(Journey.Step(time: time, provider: name, what: .settled))
       }
-      if let fate { outcomes.append(Journey.Outcome(provider: name, fate: fate)) }
+      if let fate { outcomes.append(Journey.Outcome(provider: name, fate: fate, flags: notes.flags)) }
     }
     // Steps with equal times keep their order.
     let sorted = providersSteps.enumerated().sorted { left, right in
@@ -164,6 +183,22 @@ private struct JourneyReader {
     /// Whether a redrive had the event's last letter accepted.
     var isRedriven = false
     var settledAt: Timestamp?
+    /// The texts of the event's flags, by flag.
+    private var texts: [String: [String]] = [:]
+
+    /// The flags in the order in which events have them.
+    var flags: FieldObject {
+      FieldObject(
+        DeliveryOptions.Annotations.names.compactMap { name, _ in
+          texts[name].map { FieldObject.Member(name: name, value: .array($0.map { .string($0) })) }
+        })
+    }
+
+    mutating func add(_ note: FlagNote) {
+      var known = texts[note.flag] ?? []
+      if !note.text.isEmpty, !known.contains(note.text) { known.append(note.text) }
+      texts[note.flag] = known
+    }
 
     func isAcceptedAfter(_ time: Timestamp?) -> Bool {
       steps.contains { step in
@@ -190,6 +225,8 @@ private struct JourneyReader {
       case .withheld(offset):
         notes.isWithheld = true
         notes.steps.append(Journey.Step(time: stored.time, provider: name, what: .withheld))
+      case .flagged(let note):
+        if note.at.contains(offset) == true { notes.add(note) }
       case .settled(let end):
         if end > offset, notes.settledAt == nil { notes.settledAt = stored.time }
       case .withheld: break

@@ -46,6 +46,8 @@ enum LoggedAttempt: Event, Hashable {
   case settled(below: Offset)
   /// The provider's mapper withheld this event.
   case withheld(Offset)
+  /// Events of the following call have this flag: see ``FlagNote``.
+  case flagged(FlagNote)
 
   struct Call: Hashable, Sendable {
     var number: UInt64
@@ -73,6 +75,7 @@ enum LoggedAttempt: Event, Hashable {
       ]),
     EventType("settled", [Field("below", .uint64)]),
     EventType("withheld", [Field("offset", .uint64)]),
+    EventType("flagged", [Field("flag", .string), Field("text", .string), Field("at", .array(.uint64))]),
   ]
 
   /// The maximum size of a stored answer, in bytes.
@@ -113,6 +116,11 @@ enum LoggedAttempt: Event, Hashable {
     case .withheld(let offset):
       encoder.begin(2)
       encoder.put(offset)
+    case .flagged(let note):
+      encoder.begin(3)
+      encoder.put(note.flag)
+      encoder.put(note.text)
+      encoder.put(note.at.numbers)
     }
   }
 
@@ -121,6 +129,9 @@ enum LoggedAttempt: Event, Hashable {
     case "attempt": self = .attempt(try Call(stored))
     case "settled": self = .settled(below: try stored["below"])
     case "withheld": self = .withheld(try stored["offset"])
+    case "flagged":
+      let note = FlagNote(flag: try stored["flag"], text: try stored["text"], at: try Call.ranges("at", of: stored))
+      self = .flagged(note)
     default: return nil
     }
   }
@@ -128,12 +139,7 @@ enum LoggedAttempt: Event, Hashable {
 
 extension LoggedAttempt.Call {
   fileprivate init(_ stored: StoredEvent) throws {
-    func ranges(_ name: String) throws -> OffsetRanges {
-      guard let ranges = OffsetRanges(numbers: try stored[name]) else {
-        throw FieldError("the value is not a list of offset ranges", field: name)
-      }
-      return ranges
-    }
+    func ranges(_ name: String) throws -> OffsetRanges { try Self.ranges(name, of: stored) }
     number = try stored["number"]
     first = try stored["first"]
     last = try stored["last"]
@@ -146,6 +152,13 @@ extension LoggedAttempt.Call {
     answer = try stored["answer"]
     rejected = try ranges("rejected")
     retried = try ranges("retried")
+  }
+
+  fileprivate static func ranges(_ name: String, of stored: StoredEvent) throws -> OffsetRanges {
+    guard let ranges = OffsetRanges(numbers: try stored[name]) else {
+      throw FieldError("the value is not a list of offset ranges", field: name)
+    }
+    return ranges
   }
 }
 

@@ -37,8 +37,12 @@ extension DeliveryLoop {
   func give(_ batch: [HeldEvent]) {
     var batch = batch
     for index in batch.indices { batch[index].attempts += 1 }
-    // The users of dead letters are not those of today.
-    if !orders.isRedrive { keeper.users.mark(&batch) }
+    if !orders.isRedrive {
+      // The users of dead letters are not those of today. The offsets of a redrive are those of letters, whose events
+      // were noted when they were first delivered.
+      keeper.users.mark(&batch)
+      attempts.write(FlagNote.notes(of: batch))
+    }
     let provider = orders.provider
     let events = batch.map(\.prepared)
     let began = Timestamp.now

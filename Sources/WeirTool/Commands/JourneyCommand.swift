@@ -4,6 +4,7 @@
   import ArgumentParser
   import Foundation
   import Weir
+  import WeirContracts
   import WeirDelivery
   import WeirJSON
 
@@ -29,9 +30,11 @@
         array of objects with time, provider and step: captured (opening, lane), noted, \
         in_lane, drained (offset, file, batch), attempted (number, first, last, events, \
         bytes, seconds, result, answer), redriven (the same), withheld, rejected \
-        (reason), settled), outcomes (provider, fate: acknowledged, rejected, withheld, \
-        pending or before, and the reason), unread (what could not be read). Keys \
-        without a value are left out.
+        (reason), violated (contract, version, field, rule, of the program's inspector), \
+        settled), outcomes (provider, fate: acknowledged, rejected, withheld, pending or \
+        before, the reason, and flags: the violations, defaulted fields and originals \
+        that were found for the provider), unread (what could not be read). Keys without \
+        a value are left out.
 
         Examples:
           weir journey events 4711
@@ -86,16 +89,28 @@
       EventFormat.appendText(journey.event.fields, to: &fields)
       var rows = [
         ("event", Terminal.name(journey.event.name) + String(decoding: fields, as: UTF8.self)),
-        ("offset", "\(journey.offset)"), ("id", "\(journey.id)"), ("", ""),
+        ("offset", "\(journey.offset)"), ("id", "\(journey.id)"),
       ]
+      if let kind = journey.event.kind { rows.append(("kind", kind.rawValue)) }
+      rows.append(("", ""))
       rows += journey.steps.map { step in
         let provider = step.provider.map { $0 + ": " } ?? ""
         return (step.time?.description ?? "-", provider + Terminal.printable(step.what.description))
       }
       if !journey.outcomes.isEmpty { rows.append(("", "")) }
-      rows += journey.outcomes.map { ($0.provider, Terminal.printable($0.fate.description)) }
+      for outcome in journey.outcomes {
+        rows.append((outcome.provider, Terminal.printable(outcome.fate.description)))
+        rows += outcome.flags.map { (outcome.provider, Terminal.printable(text($0))) }
+      }
       rows += journey.unread.map { ("unread", Terminal.printable($0)) }
       return Table.text(rows.map { (label: $0.0, value: $0.1) })
+    }
+
+    /// Returns a flag as text, such as `violations: currency: mandatory, total: minimum 0`.
+    private static func text(_ flag: FieldObject.Member) -> String {
+      guard case .array(let texts) = flag.value, !texts.isEmpty else { return flag.name }
+      let words = texts.map { if case .string(let text) = $0 { text } else { "" } }
+      return "\(flag.name): \(words.joined(separator: ", "))"
     }
 
     /// Returns the journey as one JSON object, on one line.
@@ -123,6 +138,11 @@
         let text = String(repeating: "0", count: 16 - digits.count) + digits
         members += [("step", "captured"), ("opening", .string(text)), ("lane", .int(Int64(lane)))]
       case .noted: members.append(("step", "noted"))
+      case .violated(let violation):
+        members += [
+          ("step", "violated"), ("contract", .string(violation.contract)), ("version", .string(violation.version)),
+          ("field", .string(violation.field)), ("rule", .string(violation.rule)),
+        ]
       case .inLane: members.append(("step", "in_lane"))
       case .drained(let offset, let file, let isBatch):
         members += [
@@ -156,7 +176,8 @@
         case .before: ("before", nil)
         }
       let members: [(String, FieldValue)] = [("provider", .string(outcome.provider)), ("fate", .string(fate))]
-      return FieldObject(members + (reason.map { [("reason", .string($0))] } ?? []))
+      let flags: [(String, FieldValue)] = outcome.flags.isEmpty ? [] : [("flags", .object(outcome.flags))]
+      return FieldObject(members + (reason.map { [("reason", .string($0))] } ?? []) + flags)
     }
   }
 #endif

@@ -173,3 +173,45 @@ struct AttemptLogTests {
     }
   }
 }
+
+struct FlagNoteTests {
+  private func held(_ offset: Offset, _ flags: Set<PreparedEvent.Flag>, attempts: Int = 1) -> HeldEvent {
+    var event = PreparedEvent(stored("e", ["n": .uint(offset)]))
+    event.flags = flags
+    return HeldEvent(prepared: event, offset: offset, bytes: 10, attempts: attempts)
+  }
+
+  @Test func `events with one text are one note`() {
+    let tax = PreparedEvent.Flag.defaulted(field: "tax")
+    let notes = FlagNote.notes(of: [
+      held(1, [tax]), held(2, [tax]), held(3, []), held(4, [tax, .defaulted(field: "x")]), held(5, [tax], attempts: 2),
+    ])
+    #expect(
+      notes == [
+        FlagNote(flag: "defaulted", text: "tax", at: OffsetRanges([1, 2, 4])),
+        FlagNote(flag: "defaulted", text: "x", at: OffsetRanges([4])),
+      ])
+  }
+
+  @Test func `of further texts only the offsets are noted`() {
+    let most = UInt64(FlagNote.maximumNotes)
+    for count in [most - 1, most, most + 1, most + 40] {
+      let notes = FlagNote.notes(
+        of: (0..<count).map { held($0, [.duplicate(of: EventID(opening: 1, sequence: $0))]) })
+      #expect(notes.count == Int(min(count, most + 1)))
+      guard count > most else { continue }
+      #expect(notes.last == FlagNote(flag: "duplicate_of", text: "", at: OffsetRanges(most..<count)))
+    }
+  }
+
+  @Test func `a note is read back`() throws {
+    let note = FlagNote(flag: "violations", text: "n: mandatory", at: OffsetRanges([1, 2, 9]))
+    try withDirectory { directory in
+      let tracker = try Tracker(directory: directory, configuration: quiet { _ in })
+      #expect(tracker.track(LoggedAttempt.flagged(note)).isAccepted)
+      let read = try tracker.events().map { try LoggedAttempt($0) }
+      #expect(read == [.flagged(note)])
+      try tracker.close()
+    }
+  }
+}

@@ -37,6 +37,7 @@ struct JourneyTests {
       switch step.what {
       case .captured: return "captured"
       case .noted: return "noted"
+      case .violated(let violation): return "violated \(violation.field) \(violation.rule)"
       case .inLane: return "in lane"
       case .drained(let offset, _, let isBatch): return "drained \(offset)\(isBatch ? " batch" : "")"
       case .attempted(let attempt): return provider + "attempt \(attempt.number) \(attempt.result)"
@@ -182,7 +183,51 @@ struct JourneyTests {
     }
   }
 
-  @Test func `the log's own notices go to nobody`() async throws {
+  @Test func `a journey tells what was found of the event for a provider`() async throws {
+    try await withDirectoryAsync { directory in
+      let contract = try Contract("shop", version: "1") {
+        EventRule("order") {
+          Mandatory("number", .integer)
+          Mandatory("currency", .string, default: "EUR")
+        }
+      }.compiled()
+      var ids: [EventID] = []
+      let provider = ScriptedProvider(name: "shop", answers: [.fail("503 busy")])
+      try await deliver(directory, provider, inOneCall: true, { $0.contract = contract }) { stage in
+        for fields: FieldObject in [
+          ["number": 1], ["number": 1], ["currency": "EUR"], ["number": 2, "currency": "EUR"],
+        ] {
+          ids.append(try #require(stage.tracker.track("order", fields: fields).id))
+        }
+        try stage.tracker.drain()
+        return 4
+      }
+      let flags = try ids.map { try LogDirectory(directory).journey(of: $0).outcomes.map(\.flags) }
+      #expect(flags[0] == [["defaulted": ["currency"]]])
+      #expect(
+        flags[1] == [["defaulted": ["currency"], "duplicate_of": .array([.string(ids[0].description)])]])
+      #expect(flags[2] == [["violations": ["number: mandatory"]]])
+      #expect(flags[3] == [[:]])
+    }
+  }
+
+  @Test func `a journey tells the violations that the inspector found`() async throws {
+    try await withDirectoryAsync { directory in
+      let tracker = try Tracker(directory: directory, configuration: quiet { _ in })
+      let contract = Contract("shop", version: "2") { EventRule("order") { Mandatory("number", .integer) } }
+      let inspector = try Inspector(tracker, contract: contract)
+      let bad = try #require(tracker.track("order").id)
+      let good = try #require(tracker.track("order", fields: ["number": 1]).id)
+      try inspector.inspect()
+      try tracker.close()
+      let journey = try LogDirectory(directory).journey(of: bad)
+      #expect(words(journey) == ["captured", "drained 0", "violated number mandatory"])
+      #expect(journey.steps.last?.description.hasSuffix("violates shop 2: number: mandatory") == true)
+      #expect(words(try LogDirectory(directory).journey(of: good)) == ["captured", "drained 1"])
+    }
+  }
+
+  @Test func `the log's own notices have no way to providers`() async throws {
     try await withDirectoryAsync { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet { $0.maximumEventBytes = 1024 })
       #expect(!tracker.track("e", fields: ["x": .string(String(repeating: "x", count: 5000))]).isAccepted)
