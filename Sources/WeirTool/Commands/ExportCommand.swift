@@ -29,11 +29,11 @@
 
         Formats:
           jsonl  One object per line, as providers write it: id, offset, time (RFC
-                 3339, UTC, nanoseconds), name, fields, context (globals, user, view
-                 and fields, unless they are empty) and flags (none here). Integers
-                 have all their digits, bytes are base64.
-          csv    A header row, then one row per event: offset, id, time, name, a column
-                 for each field, and a column for each part of the context. A nested
+                 3339, UTC, nanoseconds), name, kind (if the event has a kind), fields,
+                 context (globals, user, view and fields, unless they are empty) and
+                 flags (none here). Integers have all their digits, bytes are base64.
+          csv    A header row, then one row per event: offset, id, time, name, kind, a
+                 column for each field, and one for each part of the context. A nested
                  field is outer.inner (a dot in a name is \\.). A field with the name of
                  another column is fields.NAME. Arrays are JSON. Cells are quoted as in
                  RFC 4180; a row ends with a newline. A missing or null field is an
