@@ -37,7 +37,8 @@
                contract check, dead-letters, batch); or events were damaged or removed
                before they were delivered (deliver, redrive, record --to); or events
                violate the contract (contract check); or there are breaking changes
-               (schema diff, contract diff)
+               (schema diff, contract diff), or changes that nobody approved
+               (contract diff --approvals)
           2    can't run: bad arguments, no such log, no permission, locked
           3    the disk is full; the events in the log are kept
           4    events of the input were refused as too large (record), or a provider

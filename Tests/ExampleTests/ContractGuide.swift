@@ -127,4 +127,24 @@ import WeirContracts
       try old.changes(to: shop.compiled()).map(\.description).contains(
         "breaking: checkout.completed: order: field made mandatory: where it is missing, it is flagged now"))
   }
+
+  @Test func `approvals are read, added and written`() throws {
+    let directory = try ScratchFolder()
+    let place = URL(filePath: directory.path).appending(path: "shop.approvals.jsonl")
+    let file = Data()
+    let new = Contract("shop", version: "1.1") { EventRule("checkout.completed") { Optionally("gift", .bool) } }
+    let changes = try Contract("shop", version: "1.1") { EventRule("checkout.completed") }.compiled()
+      .changes(to: new.compiled())
+    // snippet
+    var approvals = try ContractApprovals(jsonLines: file)
+    let unapproved = changes.filter { approvals.approvals(of: $0).isEmpty }
+    try approvals.approve(unapproved.filter { !$0.isBreaking }, by: "Ada", reason: "spring campaign")
+    try approvals.jsonLines().write(to: place)
+    // end
+    #expect(try ContractApprovals(jsonLines: Data(contentsOf: place)) == approvals)
+    let page = try String(
+      contentsOf: URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appending(path: "Sources/Weir/Weir.docc/Guides/Contracts.md"), encoding: .utf8)
+    #expect(page.contains("\n" + String(decoding: approvals.jsonLines(), as: UTF8.self)), "the line of the page")
+  }
 }

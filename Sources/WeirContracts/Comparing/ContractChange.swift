@@ -79,6 +79,9 @@ public struct ContractChange: Hashable, Sendable {
   /// The effect, as a phrase.
   public var why: String
 
+  /// What the change is bound to when somebody approves the change: see ``ContractApprovals``.
+  var content = ContractChangeContent()
+
   init(_ what: What, event: String = "", field: String = "", isBreaking: Bool, _ why: String) {
     self.what = what
     self.event = event

@@ -16,7 +16,11 @@ extension CompiledContract {
   public func changes(to new: CompiledContract) -> [ContractChange] {
     var comparison = ContractComparison()
     comparison.compare(self, new)
-    return comparison.changes
+    return comparison.changes.map { change in
+      var change = change
+      change.content = ContractChangeContent(of: change, from: self, to: new)
+      return change
+    }
   }
 }
 

@@ -55,7 +55,7 @@ extension Contract {
 }
 
 /// Converts a contract into the tree of a file.
-private enum ContractWriting {
+enum ContractWriting {
   static func node(_ contract: Contract) -> DocumentNode {
     var map = MapWriting()
     map.put("contract", contract.name)
@@ -67,7 +67,7 @@ private enum ContractWriting {
     return map.node
   }
 
-  private static func node(_ event: EventRule) -> DocumentNode {
+  static func node(_ event: EventRule) -> DocumentNode {
     var map = MapWriting()
     if let kind = event.kind { map.put("kind", kind.rawValue) }
     map.put("open", event.isOpen)
@@ -77,7 +77,7 @@ private enum ContractWriting {
     return map.node
   }
 
-  private static func node(_ field: FieldRule) -> DocumentNode {
+  static func node(_ field: FieldRule) -> DocumentNode {
     var map = MapWriting()
     if field.type != .any { map.put("type", field.type.rawValue) }
     map.put("mandatory", field.isMandatory)
@@ -105,7 +105,7 @@ private enum ContractWriting {
   }
 
   /// Converts a value that a contract may list. Other values become text, which is refused when it is read.
-  private static func node(_ value: FieldValue) -> DocumentNode {
+  static func node(_ value: FieldValue) -> DocumentNode {
     switch value {
     case .null: DocumentNode(.null)
     case .bool(let value): DocumentNode(.bool(value))

@@ -2,7 +2,8 @@
 
 import Weir
 
-/// The error of an invalid contract. Lists all problems, each with its place.
+/// The error of an invalid contract, or of a damaged file of ``ContractApprovals``. Lists all problems, each with its
+/// place.
 public struct ContractError: Error, Hashable, Sendable {
   /// One problem of a contract.
   public struct Problem: Hashable, Sendable {

@@ -93,7 +93,15 @@ extension DocumentNode {
     return text
   }
 
-  private func append(to text: inout String, indentation: Int) {
+  /// Returns the value as JSON on one line.
+  package func jsonLine() -> String {
+    var text = ""
+    append(to: &text, indentation: nil)
+    return text
+  }
+
+  /// Appends the value. Without an indentation, the value is one line.
+  private func append(to text: inout String, indentation: Int?) {
     switch content {
     case .null: text += "null"
     case .bool(let value): text += value ? "true" : "false"
@@ -108,16 +116,17 @@ extension DocumentNode {
       text += "]"
     case .map(let entries):
       let isFlat = entries.allSatisfy { if case .map = $0.value.content { false } else { true } }
-      let inner = isFlat && indentation > 0 ? "" : "\n" + String(repeating: "  ", count: indentation + 1)
+      let breaks = indentation.flatMap { isFlat && $0 > 0 ? nil : $0 }
+      let inner = breaks.map { "\n" + String(repeating: "  ", count: $0 + 1) } ?? ""
       text += "{"
       for (index, entry) in entries.enumerated() {
         if index > 0 { text += inner.isEmpty ? ", " : "," }
         text += inner
         Self.append(quoted: entry.key, to: &text)
         text += ": "
-        entry.value.append(to: &text, indentation: indentation + 1)
+        entry.value.append(to: &text, indentation: indentation.map { $0 + 1 })
       }
-      if !inner.isEmpty, !entries.isEmpty { text += "\n" + String(repeating: "  ", count: indentation) }
+      if let breaks, !entries.isEmpty { text += "\n" + String(repeating: "  ", count: breaks) }
       text += "}"
     }
   }

@@ -1,4 +1,4 @@
-// ContractCommand: `weir contract`: checks a log against a contract, and compares two contracts.
+// ContractCommand: `weir contract` and `weir contract check`: checks a log against a contract.
 
 #if Tool
   import ArgumentParser
@@ -10,24 +10,27 @@
   struct ContractCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "contract",
-      abstract: "Check a log against a contract, or compare two contracts.",
+      abstract: "Check a log against a contract; compare contracts, and approve changes.",
       usage: """
         weir contract check <directory> <contract> [--format <format>]
                                    [--limit <limit>] [--show-sensitive]
-        weir contract diff <old> <new> [--format <format>]
+        weir contract diff <old> <new> [--approvals <file>] [--format <format>]
+        weir contract approve <old> <new> --approvals <file> --by <name>
+                                   [--reason <reason>] [--breaking]
         """,
       discussion: """
         A contract defines events, their fields, and the values that the fields may \
         have. A contract is a JSON file, or a YAML file (.yaml, .yml) if the tool is \
         built with swift build --traits YAML. The guide Contracts describes the format.
 
-        See also: weir help contract check, weir help contract diff.
+        See also: weir help contract check, weir help contract diff, weir help contract \
+        approve.
 
         Examples:
           weir contract check events shop.json
           weir contract diff released.json shop.json
         """,
-      subcommands: [ContractCheckCommand.self, ContractDiffCommand.self])
+      subcommands: [ContractCheckCommand.self, ContractDiffCommand.self, ContractApproveCommand.self])
   }
 
   struct ContractCheckCommand: ParsableCommand {
@@ -141,46 +144,4 @@
     }
   }
 
-  struct ContractDiffCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-      commandName: "diff",
-      abstract: "Print the differences between two contracts, and which are breaking.",
-      usage: "weir contract diff <old> <new> [--format <format>]",
-      discussion: """
-        Prints a line for each difference: whether it is breaking, the event, the \
-        field, the change, and what the change means. A change is breaking if an event \
-        that was valid under the old contract may violate the new contract: a mandatory \
-        field or part of the context without a default, a kind, values that are no \
-        longer allowed, a narrower range or length, another type or pattern, a removed \
-        field or event. A field that is no longer sensitive is breaking too. In doubt, a \
-        change counts as breaking. The event is empty for a rule for every event.
-
-        Exit codes: 0 no breaking change; 1 breaking changes; 2 can't run.
-
-        Keys with --format json:
-          breaking  the number of breaking changes
-          changes   an array of objects with the keys what, event, field, breaking
-                    and why
-
-        Examples:
-          weir contract diff released.json shop.json
-          git show main:shop.json >old.json; weir contract diff old.json shop.json
-        """)
-
-    @Argument(help: "The old contract: a JSON or YAML file.")
-    var old: String
-
-    @Argument(help: "The new contract: a JSON or YAML file.")
-    var new: String
-
-    @Option(help: "The output format: text or json.")
-    var format: SchemaFormat = .text
-
-    func run() throws {
-      let report = DiffReport(
-        try ContractSource.compiled(old).changes(to: ContractSource.compiled(new)))
-      try writeOutput(format == .json ? try Table.json(report) : report.text)
-      if report.breaking > 0 { throw ExitCode.breaking }
-    }
-  }
 #endif

@@ -22,11 +22,15 @@
       do {
         return try contract(in: bytes, isYAML: isYAML).compiled()
       } catch {
-        // Each problem is printed on its own line, with its place.
-        for problem in error.problems { writeDiagnostic("\(path): \(Terminal.printable(problem.description))") }
-        let count = error.problems.count
-        throw ToolError("\(path) is no contract; correct \(count == 1 ? "the place" : "the \(count) places") above")
+        throw report(error, of: path, "is no contract")
       }
+    }
+
+    /// Prints each problem on its own line, with its place. Returns the error that ends the command.
+    static func report(_ error: ContractError, of path: String, _ what: String) -> ToolError {
+      for problem in error.problems { writeDiagnostic("\(path): \(Terminal.printable(problem.description))") }
+      let count = error.problems.count
+      return ToolError("\(path) \(what); correct \(count == 1 ? "the place" : "the \(count) places") above")
     }
 
     private static func contract(in bytes: Data, isYAML: Bool) throws(ContractError) -> Contract {
@@ -41,8 +45,8 @@
       return try Contract(json: bytes)
     }
 
-    /// Reads a file. A file that is larger than a contract may be is not read to its end.
-    private static func read(_ path: String) throws -> Data {
+    /// Reads a file of a contract or of approvals. A file that is larger than the limit is not read to its end.
+    static func read(_ path: String) throws -> Data {
       do {
         let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
         defer { try? file.close() }

@@ -13,8 +13,9 @@
     private let descriptor: Int32
     private var isFinished = false
 
-    /// Standard output for `nil`; otherwise a plain file that need not exist yet.
-    init(_ path: String?) throws(ToolError) {
+    /// Standard output for `nil`; otherwise a plain file that need not exist yet. By default, only the user may read the
+    /// file: exports hold events.
+    init(_ path: String?, permissions: mode_t = 0o600) throws(ToolError) {
       self.path = path
       guard let path else {
         descriptor = STDOUT_FILENO
@@ -22,9 +23,9 @@
       }
       var status = stat()
       if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
-        throw ToolError("\(path) is not a plain file; name another file, or leave --output out for standard output")
+        throw ToolError("\(path) is not a plain file; name another file")
       }
-      descriptor = open(Self.partial(path), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
+      descriptor = open(Self.partial(path), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, permissions)
       if descriptor < 0 { throw Self.failure(path, errno) }
     }
 

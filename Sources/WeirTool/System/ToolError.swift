@@ -11,6 +11,8 @@
     static let damaged = ExitCode(1)
     /// There are breaking changes (`weir schema diff`, `weir contract diff`).
     static let breaking = ExitCode(1)
+    /// Nobody approved a change (`weir contract diff --approvals`).
+    static let unapproved = ExitCode(1)
     /// Events violate a contract.
     static let violated = ExitCode(1)
     /// The command could not run: bad arguments, no permission, no log, locked.

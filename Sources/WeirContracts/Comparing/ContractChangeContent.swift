@@ -1,0 +1,123 @@
+// ContractChangeContent: the parts of both contracts that a change is about. An approval is bound to these parts, and
+// not to the words of the change: words may be shortened, and another version may choose other words.
+
+import Weir
+import WeirJSON
+
+/// What was in the old contract at the place of a change, and what is in the new contract, each as JSON on one line.
+struct ContractChangeContent: Hashable, Sendable {
+  /// The new contract's name.
+  var contract = ""
+  /// `null` if the old contract has nothing at the place.
+  var was = "null"
+  /// `null` if the new contract has nothing at the place.
+  var now = "null"
+
+  init(contract: String = "", was: String = "null", now: String = "null") {
+    self.contract = contract
+    self.was = was
+    self.now = now
+  }
+
+  init(of change: ContractChange, from old: CompiledContract, to new: CompiledContract) {
+    contract = new.contract.name
+    was = Self.part(of: change, in: old).jsonLine()
+    now = Self.part(of: change, in: new).jsonLine()
+  }
+
+  private static func part(of change: ContractChange, in compiled: CompiledContract) -> DocumentNode {
+    switch change.what {
+    case .contractRenamed: return .text(compiled.contract.name)
+    case .versionChanged: return .text(compiled.contract.version)
+    case .unknownEventsChanged: return .bool(compiled.contract.allowsUnknownEvents)
+    default: break
+    }
+    guard let event = compiled.event(change.event) else { return DocumentNode(.null) }
+    if change.field.isEmpty { return event.node.keeping(change.what.keys) }
+    return event.field(at: change.field)?.node.keeping(change.what.keys) ?? DocumentNode(.null)
+  }
+}
+
+extension ContractChange.What {
+  /// The keys of a contract's file that a change of this kind is about; `nil` for all.
+  fileprivate var keys: Set<String>? {
+    switch self {
+    case .contractRenamed, .versionChanged, .unknownEventsChanged: []
+    case .eventAdded, .eventRemoved, .fieldAdded, .fieldRemoved: nil
+    case .eventKindChanged: ["kind"]
+    case .eventOpened, .eventClosed: ["open"]
+    case .fieldMadeOptional, .fieldMadeMandatory, .defaultChanged: ["mandatory", "default"]
+    case .typeChanged: ["type"]
+    case .valuesAdded, .valuesRemoved: ["one_of"]
+    case .rangeChanged: ["min", "max", "above", "below"]
+    case .finiteChanged: ["finite"]
+    case .lengthChanged: ["min_length", "max_length"]
+    case .patternChanged: ["matches"]
+    case .markedSensitive, .unmarkedSensitive: ["sensitive"]
+    case .deprecationChanged: ["deprecated"]
+    case .descriptionChanged: ["description"]
+    }
+  }
+}
+
+extension DocumentNode {
+  /// Returns the map with these keys only.
+  fileprivate func keeping(_ keys: Set<String>?) -> DocumentNode {
+    guard let keys, case .map(let entries) = content else { return self }
+    return DocumentNode(.map(entries.filter { keys.contains($0.key) }))
+  }
+}
+
+extension CompiledEvent {
+  /// The event in the form of a contract's file. Equal rules have equal forms, whether fields within objects are nested
+  /// or have paths as their names.
+  fileprivate var node: DocumentNode {
+    var rule = rule
+    rule.fields = []
+    return ContractWriting.node(rule).with("fields", members.node)
+  }
+
+  /// Returns the field at a path of ``ContractChange/field``.
+  fileprivate func field(at path: String) -> CompiledField? {
+    guard case .success(let path) = FieldPath.parse(path) else { return nil }
+    var inside: CompiledMembers? = members
+    var field: CompiledField?
+    for step in path.steps {
+      switch step {
+      case .member(let name): field = inside?.positions[name].flatMap { inside?.fields[$0] }
+      case .element: field = field?.element
+      }
+      // The fields of the objects in an array are a step further, at the array's element.
+      inside = field?.members
+    }
+    return field
+  }
+}
+
+extension CompiledMembers {
+  fileprivate var node: DocumentNode {
+    DocumentNode(.map(fields.map { DocumentNode.Entry(key: $0.name, value: $0.node) }))
+  }
+}
+
+extension CompiledField {
+  fileprivate var node: DocumentNode {
+    var rule = rule ?? FieldRule(name, mandatory: isMandatory)
+    rule.fields = []
+    rule.type = type
+    var node = ContractWriting.node(rule)
+    if let members { node = node.with("fields", members.node) }
+    if let element { node = node.with("values", element.node) }
+    return node
+  }
+}
+
+extension DocumentNode {
+  /// Returns the map with a further key, which is left out if its map is empty.
+  fileprivate func with(_ key: String, _ value: DocumentNode) -> DocumentNode {
+    guard case .map(var entries) = content else { return self }
+    if case .map(let inner) = value.content, inner.isEmpty { return self }
+    entries.append(Entry(key: key, value: value))
+    return DocumentNode(.map(entries))
+  }
+}
