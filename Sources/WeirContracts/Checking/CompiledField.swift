@@ -37,6 +37,15 @@ final class CompiledField: Sendable {
   }
 }
 
+extension CompiledField {
+  /// Whether an event without the field has a violation, of this field or of a field within it.
+  var failsWhenMissing: Bool {
+    guard isMandatory, defaultValue == nil else { return false }
+    guard rule == nil, let members else { return true }
+    return members.fields.contains(where: \.failsWhenMissing)
+  }
+}
+
 /// The fields of an object or an event.
 struct CompiledMembers: Sendable {
   let fields: [CompiledField]

@@ -306,13 +306,6 @@ extension ContractComparison {
 }
 
 extension CompiledField {
-  /// Whether an event without the field has a violation, of this field or of a field within it.
-  fileprivate var failsWhenMissing: Bool {
-    guard isMandatory, defaultValue == nil else { return false }
-    guard rule == nil, let members else { return true }
-    return members.fields.contains(where: \.failsWhenMissing)
-  }
-
   /// Whether no value of the field, nor its absence, violates the rule.
   fileprivate var takesAnything: Bool {
     type == .any && checks.isEmpty && members == nil && element == nil && !failsWhenMissing

@@ -224,7 +224,7 @@ extension Unicode.Scalar {
 /// A set of Unicode scalars.
 struct ScalarSet: Hashable {
   /// Sorted ranges that neither overlap nor touch.
-  private let ranges: [ClosedRange<UInt32>]
+  let ranges: [ClosedRange<UInt32>]
 
   init(_ scalar: Unicode.Scalar) { ranges = [scalar.value...scalar.value] }
   private init(_ ranges: [ClosedRange<UInt32>]) { self.ranges = ranges }

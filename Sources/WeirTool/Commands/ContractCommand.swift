@@ -10,27 +10,29 @@
   struct ContractCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "contract",
-      abstract: "Check a log against a contract; compare contracts, and approve changes.",
+      abstract: "Check a log against a contract; compare, approve and convert contracts.",
       usage: """
         weir contract check <directory> <contract> [--format <format>]
                                    [--limit <limit>] [--show-sensitive]
         weir contract diff <old> <new> [--approvals <file>] [--format <format>]
         weir contract approve <old> <new> --approvals <file> --by <name>
                                    [--reason <reason>] [--breaking]
+        weir contract schema <contract> [--output <output>]
         """,
       discussion: """
         A contract defines events, their fields, and the values that the fields may \
         have. A contract is a JSON file, or a YAML file (.yaml, .yml) if the tool is \
         built with swift build --traits YAML. The guide Contracts describes the format.
 
-        See also: weir help contract check, weir help contract diff, weir help contract \
-        approve.
+        See also: weir help contract check, weir help contract diff, and so on.
 
         Examples:
           weir contract check events shop.json
           weir contract diff released.json shop.json
         """,
-      subcommands: [ContractCheckCommand.self, ContractDiffCommand.self, ContractApproveCommand.self])
+      subcommands: [
+        ContractCheckCommand.self, ContractDiffCommand.self, ContractApproveCommand.self, ContractSchemaCommand.self,
+      ])
   }
 
   struct ContractCheckCommand: ParsableCommand {
