@@ -33,6 +33,7 @@ let package = Package(
     .library(name: "WeirMetrics", targets: ["WeirMetrics"]),
     .library(name: "WeirTesting", targets: ["WeirTesting"]),
     .executable(name: "weir", targets: ["WeirToolMain"]),
+    .plugin(name: "WeirContractPlugin", targets: ["WeirContractPlugin"]),
   ],
   // What only some need is fetched only for those who ask for it. Each name is also a compilation condition.
   traits: [
@@ -83,6 +84,9 @@ let package = Package(
       dependencies: ["Weir", "WeirJSON", "WeirContracts", "CLZ4", .product(name: "Logging", package: "swift-log")],
       swiftSettings: swiftSettings
     ),
+    // Swift code of contracts, at every build of a target that uses the plugin.
+    .executableTarget(name: "WeirContractCode", dependencies: ["WeirContracts"], swiftSettings: swiftSettings),
+    .plugin(name: "WeirContractPlugin", capability: .buildTool(), dependencies: ["WeirContractCode"]),
     .target(name: "WeirScopes", dependencies: ["Weir", "CWeir"], swiftSettings: swiftSettings),
     .target(
       name: "WeirAspects",

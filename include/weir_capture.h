@@ -107,6 +107,10 @@ typedef struct weir_type_slot {
 
 enum { WEIR_TYPE_SLOTS = 4096 };
 
+/* Private: the signature of types whose events carry the names and kinds of their fields: no encoder has it that puts
+ * fields of declared kinds. An enum can't hold it, and Swift does not see UINT64_C. */
+#define WEIR_TAGGED_SIGNATURE 0x9d7e6f3a5b2c4181ull
+
 /* Private: the head of an open log, the fields that a capture reads. */
 struct weir_log {
   uint64_t opening;

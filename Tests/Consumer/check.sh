@@ -59,12 +59,17 @@ build_and_run() {
 mkdir "$scratch/library"
 tar -C "$root" -cf - --exclude='./.build*' --exclude=./.git --exclude=./.swiftpm --exclude=Package.resolved \
   --exclude='*/.build*' . | tar -C "$scratch/library" -xf -
-for consumer in Plain WithMacro WithHTTP WithServices; do cp -r "$root/Tests/Consumer/$consumer" "$scratch"; done
+for consumer in Plain WithContract WithMacro WithHTTP WithServices; do cp -r "$root/Tests/Consumer/$consumer" "$scratch"; done
 
 build_and_run Plain
 expect_fetched Plain
 [ "$(fetched "$scratch/Plain")" = 'swift-log ' ] || fail "Plain: $(fetched "$scratch/Plain")"
 echo 'ok: a consumer without traits fetches swift-log, nothing else'
+
+build_and_run WithContract
+expect_fetched WithContract
+[ "$(fetched "$scratch/WithContract")" = 'swift-log ' ] || fail "WithContract: $(fetched "$scratch/WithContract")"
+echo 'ok: a consumer with the plugin for contracts makes code of its contract, and fetches swift-log, nothing else'
 
 # A checkout is built with all products, the executable among them, which says what builds the tool.
 $SWIFT build -j "$JOBS" --package-path "$scratch/library" --product weir >"$scratch/log" 2>&1 ||

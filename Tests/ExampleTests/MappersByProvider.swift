@@ -21,6 +21,9 @@ extension EventMapper {
     .only(fields: "total", "currency"),
     .renaming(fields: ["total": "value"]),
     .adding(["source": "web"]))
+
+  // A product team that reads the events itself, under names in words.
+  static let people = EventMapper(.titleCase(words: ["HTTP"]))
 }
 // end
 
@@ -33,13 +36,15 @@ extension EventMapper {
     tracker.track(
       "api.HTTPStatus", fields: ["userID": 7, "requestURL": ["hostName": "shop.example"], "bytes": .uint(.max)])
     tracker.track(Checkout.completed(order: 41, total: 19.90, items: 3, currency: "EUR", coupon: nil))
+    tracker.track("post.liked", fields: ["totalLikes": 3])
     // end
 
     // snippet
     let rows = spy.prepared(by: .warehouse)
     let purchases = spy.prepared(by: .advertising)
+    let words = spy.prepared(by: .people)
     // end
-    #expect(rows.map(\.name) == ["feed_tapped", "api_http_status", "checkout_completed"])
+    #expect(rows.map(\.name) == ["feed_tapped", "api_http_status", "checkout_completed", "post_liked"])
     #expect(rows[1].fields["user_id"] == 7)
     #expect(rows[1].fields["request_url_host_name"] == "shop.example")
     #expect(rows[1].fields["bytes"] == "18446744073709551615")
@@ -47,9 +52,12 @@ extension EventMapper {
     #expect(rows[1].fields["app"] == "shop")
     #expect(purchases.map(\.name) == ["Purchase"])
     #expect(purchases.first?.fields == ["value": 19.9, "currency": "EUR", "source": "web"])
+    #expect(words.map(\.name) == ["Feed Tapped", "Api HTTP Status", "Checkout Completed", "Post Liked"])
+    #expect(words.last?.fields == ["totalLikes": 3])
     // What is delivered can always be traced to what was captured.
     #expect(purchases.first?.stored.name == "checkout.completed")
   }
+
   @Test func `a mapper is attached to its provider`() async throws {
     let spy = try SpyTracker()
     let (lake, ads) = (ScriptedProvider(name: "lake"), ScriptedProvider(name: "ads"))

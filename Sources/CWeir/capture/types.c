@@ -96,6 +96,7 @@ static weir_status make_entry(entry_buffer *buffer, const weir_definition *defin
                 "%d deep",
                 definition->name, WEIR_MAX_DEPTH);
   }
+  if (definition->tagged) *signature = WEIR_TAGGED_SIGNATURE;
   header.fields_bytes = (uint32_t)(fields_end - fields_at);
   header.attributes_bytes = attributes_bytes;
   append(buffer, &zero, padding);

@@ -133,7 +133,20 @@ extension EventEncoder {
       if known != 0 || Self.isEnum(event) { return newType(of: E.self, frame, in: &buffer) }
     }
     buffer.fieldsFrame = buffer[0].kind == .object ? 0 : nil
-    return weir_find_owner(log, owner)?.pointee.first
+    guard let slot = weir_find_owner(log, owner) else { return nil }
+    // The fields would be stored under a declaration of other fields, and could not be read.
+    guard slot.pointee.isTagged else {
+      buffer.fail(Self.undeclared(E.self))
+      return nil
+    }
+    return slot.pointee.first
+  }
+
+  @inline(never)
+  private static func undeclared<E: Event>(_ type: E.Type, name: String? = nil) -> String {
+    let name = name ?? type.eventTypes.first?.name ?? type.eventName
+    return "eventTypes declares \(name) with fields that encode(into:) would have to write; declare the event of a "
+      + "Codable type with EventType(codable:kind:sensitive:)"
   }
 
   @inline(never)
@@ -149,7 +162,21 @@ extension EventEncoder {
       buffer.fail("case \(key) has an associated value without a label; give the value a label, which names the field")
       return nil
     }
+    let name = "\(type.eventName).\(key)"
+    let declared = type.eventTypes.first { $0.name == name } ?? EventType(tagged: name)
+    guard declared.isTagged else {
+      buffer.fail(Self.undeclared(type, name: name))
+      return nil
+    }
     buffer.fieldsFrame = frame
-    return tracker.takeUnretainedValue().define(type, EventType(tagged: "\(type.eventName).\(key)"), key: key)
+    return tracker.takeUnretainedValue().define(type, declared, key: key)
+  }
+}
+
+extension weir_type_slot {
+  /// Whether the first event of the type carries the names of its fields. A sampled type has its signature inverted.
+  fileprivate var isTagged: Bool {
+    let signature = signatures[0]
+    return signature == WEIR_TAGGED_SIGNATURE || signature == ~WEIR_TAGGED_SIGNATURE
   }
 }

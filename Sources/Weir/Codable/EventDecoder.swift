@@ -115,6 +115,7 @@ extension EventDecoder {
     case is URL.Type where !hasParts: try URL(fieldValue: value) as? T
     case is Decimal.Type where !hasParts: try Decimal(fieldValue: value) as? T
     case is Duration.Type where !hasParts: try Duration(fieldValue: value) as? T
+    case is FieldValue.Type: value as? T
     case let integer as any FixedWidthInteger.Type: try value.number(integer) as? T
     default: nil
     }

@@ -22,6 +22,8 @@ extension EventType {
       if field.isSensitive { sensitive.append(path) }
       if !field.formerNames.isEmpty { formerly.append((path, .texts(field.formerNames))) }
     }
+    // The fields of a tagged event are made of the paths, which may be read in several ways: see `Field.marks`.
+    if isTagged { sensitive = Set(sensitive).sorted() }
     if !sensitive.isEmpty { members.append((Attribute.sensitive, .texts(sensitive))) }
     if !formerly.isEmpty { members.append((Attribute.formerFieldNames, .object(FieldObject(formerly)))) }
     return FieldObject(members)
@@ -35,6 +37,10 @@ extension EventType {
     if case .string(let word)? = attributes[Attribute.kind] { type.kind = EventKind(rawValue: word) }
     type.formerNames = attributes[Attribute.formerNames]?.texts ?? []
     let sensitive = Set(attributes[Attribute.sensitive]?.texts ?? [])
+    if isTagged {
+      type.fields = Field.marks(sensitive)
+      return type
+    }
     var formerly: [String: [String]] = [:]
     if case .object(let object)? = attributes[Attribute.formerFieldNames] {
       for member in object { formerly[member.name] = member.value.texts }
@@ -61,6 +67,41 @@ extension FieldValue {
     return values.compactMap { value in
       guard case .string(let text) = value else { return nil }
       return text
+    }
+  }
+}
+
+// MARK: Events that carry the names of their fields
+
+extension Field {
+  /// The most names in a path that are read in every way. A longer path marks too much rather than too little.
+  private static let mostNames = 5
+
+  /// Returns fields that mark these paths as sensitive, and say nothing else. A name may contain a dot, so a path of
+  /// several names is read in every way.
+  static func marks(_ paths: some Sequence<String>) -> [Field] {
+    var fields: [Field] = []
+    for path in Set(paths).sorted() where !path.isEmpty {
+      mark(path.split(separator: ".", omittingEmptySubsequences: false)[...], in: &fields)
+    }
+    return fields
+  }
+
+  private static func mark(_ names: ArraySlice<Substring>, in fields: inout [Field]) {
+    let isLong = names.count > mostNames
+    for count in 1...max(names.count, 1) {
+      let name = names.prefix(count).joined(separator: ".")
+      let rest = names.dropFirst(count)
+      var index = fields.firstIndex { $0.name == name } ?? fields.endIndex
+      if index == fields.endIndex { fields.append(Field(name, .any)) }
+      index = min(index, fields.endIndex - 1)
+      if rest.isEmpty || isLong {
+        fields[index].isSensitive = true
+      } else {
+        var inner = fields[index].kind.fields ?? []
+        mark(rest, in: &inner)
+        fields[index].kind = .object(inner)
+      }
     }
   }
 }

@@ -26,7 +26,8 @@ public struct EventType: Hashable, Sendable {
   /// The event's name in the log.
   public var name: String
 
-  /// The fields, at most 1,024.
+  /// The fields, at most 1,024. Of an event of a `Codable` type only the sensitive fields, and the objects that contain
+  /// them.
   public var fields: [Field]
 
   /// A number that stays the same when the event is renamed. Readers of other versions use it to find the event: see
@@ -67,6 +68,33 @@ public struct EventType: Hashable, Sendable {
   /// Creates the declaration of an event whose values carry their own names and kinds.
   package init(tagged name: String) {
     self.init(name, [], wireID: nil, kind: nil, formerNames: [], isTagged: true)
+  }
+
+  /// Creates the declaration of an event of a `Codable` type, which needs a declaration only for a kind or for sensitive
+  /// fields.
+  ///
+  /// ```swift
+  /// struct Login: Codable, Event {
+  ///   var email: String
+  ///   var attempts: Int
+  ///
+  ///   static let eventTypes = [EventType(codable: "login", kind: .pageAction, sensitive: ["email"])]
+  /// }
+  /// ```
+  ///
+  /// A structure declares one event. An enum may declare some of its cases, each named like the case's events:
+  /// `Checkout.completed`. Each event carries the names and kinds of its fields, so the declaration lists none.
+  ///
+  /// - Parameters:
+  ///   - name: The event's name: ``Event/eventName`` of a structure.
+  ///   - kind: The category of the event.
+  ///   - sensitive: The sensitive fields, by name or, within nested objects, by path (`address.street`). Arrays add
+  ///     nothing to a path: `items.price` is the field `price` of each object in the array `items`. If a path may be
+  ///     read in two ways because a name contains a dot, both are sensitive. A sensitive field is redacted as
+  ///     ``Field/isSensitive`` says.
+  public init(codable name: String, kind: EventKind? = nil, sensitive: [String] = []) {
+    self.init(
+      name, Field.marks(sensitive), wireID: nil, kind: kind, formerNames: [], isTagged: true)
   }
 }
 

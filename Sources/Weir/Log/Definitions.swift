@@ -15,7 +15,8 @@ final class Definitions {
     self.types = types
     self.sampled = sampled
     for type in types {
-      guard let encoded = type.encodedFields() else {
+      // Events that carry the names of their fields declare marks of sensitive fields only, which are attributes.
+      guard let encoded = type.isTagged ? [] : type.encodedFields() else {
         throw WeirError(
           .limit,
           "the fields of \(type.name) can't be encoded: a name is longer than 65,535 bytes, kinds are nested more than "
@@ -59,7 +60,7 @@ final class Definitions {
       definition.name = nameBytes?.advanced(by: nameAt)
       definition.encoded = fieldBytes?.advanced(by: fieldsAt)
       definition.encoded_bytes = UInt32(clamping: fields[index].count)
-      definition.field_count = UInt32(clamping: types[index].fields.count)
+      definition.field_count = types[index].isTagged ? 0 : UInt32(clamping: types[index].fields.count)
       definition.tagged = types[index].isTagged ? 1 : 0
       definition.sampled = sampled[index] ? 1 : 0
       if !attributes[index].isEmpty {

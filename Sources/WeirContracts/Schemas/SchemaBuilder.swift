@@ -90,8 +90,10 @@ private struct GrowingVersion {
   }
 
   func version() -> Schema.EventVersion {
-    let shown = EventType(
+    var shown = EventType(
       type.name, inferred?.fields() ?? type.fields, wireID: type.wireID, kind: type.kind, formerNames: type.formerNames)
+    // Events that carry the names of their fields declare at most which are sensitive.
+    if type.isTagged { shown = shown.with(type.attributes) }
     return Schema.EventVersion(
       shown, isInferred: inferred != nil, isPartial: inferred?.isPartial ?? false, count: count,
       firstOffset: firstOffset, lastOffset: lastOffset)

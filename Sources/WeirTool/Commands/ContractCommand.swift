@@ -18,6 +18,7 @@
         weir contract approve <old> <new> --approvals <file> --by <name>
                                    [--reason <reason>] [--breaking]
         weir contract schema <contract> [--output <output>]
+        weir contract swift <contract> [--access <access>] [--output <output>]
         """,
       discussion: """
         A contract defines events, their fields, and the values that the fields may \
@@ -32,6 +33,7 @@
         """,
       subcommands: [
         ContractCheckCommand.self, ContractDiffCommand.self, ContractApproveCommand.self, ContractSchemaCommand.self,
+        ContractSwiftCommand.self,
       ])
   }
 

@@ -16,9 +16,10 @@
         Prints a line for each difference: whether it is breaking, the event, the \
         field, the change, and what the change means. A change is breaking if an event \
         that was valid under the old contract may violate the new contract: a mandatory \
-        field without a default, values that are no longer allowed, a narrower range or \
-        length, another type or pattern, a removed field or event. A field that is no \
-        longer sensitive is breaking too. In doubt, a change counts as breaking.
+        field or part of the context without a default, a kind, values that are no \
+        longer allowed, a narrower range or length, another type or pattern, a removed \
+        field or event. A field that is no longer sensitive is breaking too. In doubt, a \
+        change counts as breaking. The event is empty for a rule for every event.
 
         With --approvals, every change needs an approval, whether the change is breaking \
         or not: see weir help contract approve. A file that does not exist has no \
