@@ -138,6 +138,11 @@ struct JSONSchemaTests {
     return found
   }
 
+  /// Whether a violation can't be seen in JSON, which has texts in place of bytes, UUIDs and dates.
+  private static func isText(_ violation: Violation) -> Bool {
+    ["type bytes", "type uuid", "type date"].contains(violation.rule)
+  }
+
   @Test(.enabled(if: validator != nil, "python3 has no package jsonschema"))
   func `a validator agrees with the contract, as far as JSON goes`() throws {
     let seed = testSeed()
@@ -175,7 +180,7 @@ struct JSONSchemaTests {
       for (fields, isValid) in zip(one.events, answer) {
         let violations = compiled.check(name: name, fields: fields).violations
         if violations.isEmpty { #expect(isValid, "\(fields) of \(name): \(text)") }
-        guard !violations.isEmpty, FieldValue.object(fields).isPlainJSON else { continue }
+        guard violations.contains(where: { !Self.isText($0) }), FieldValue.object(fields).isPlainJSON else { continue }
         #expect(!isValid, "\(violations) of \(name): \(fields): \(text)")
         if isValid { valid += 1 } else { invalid += 1 }
       }
