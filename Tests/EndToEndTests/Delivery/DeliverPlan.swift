@@ -105,6 +105,95 @@ import WeirHTTP
         #expect(!text.contains("debug"))
       }
 
+      /// The number of events, and of users: `WEIR_PLAN_EVENTS=100000` for more, with a hundred events a user.
+      private static let eventCount =
+        ProcessInfo.processInfo.environment["WEIR_PLAN_EVENTS"].flatMap(Int.init) ?? 2_000
+
+      /// The program delivers half of the log and ends, and the tool delivers the rest: whoever tells a vendor of a
+      /// user, it is told once for each change, before the first event after the change.
+      @Test func `users are told once for each change, by the program or after it by the tool`() async throws {
+        let scratch = try Scratch()
+        try FileManager.default.createDirectory(atPath: scratch("bodies"), withIntermediateDirectories: false)
+        let recorder = try Recorder(scratch("bodies"))
+        defer { _ = try? recorder.child.kill() }
+        let count = Self.eventCount
+        let users = max(count / 100, 1)
+        let tracker = try Tracker(directory: scratch("log"))
+        for number in 0..<count {
+          Bindings.with(user: "user-\(number % users)", traits: ["plan": number < count / 2 ? "free" : "pro"]) {
+            tracker.track("order.Paid", fields: ["n": .int(Int64(number))])
+          }
+          if number == count * 3 / 4 { try tracker.drain() }
+        }
+        try tracker.close()
+        let presets = ["segment", "mixpanel", "amplitude", "posthog"]
+        let entries = presets.map { preset in
+          let key = #""preset": "\#(preset)", "gzip": false, "key_file": "\#(scratch("key"))""#
+          return #""\#(preset)": {"to": "http://127.0.0.1:\#(recorder.port)/\#(preset)/events", \#(key)}"#
+        }
+        let text =
+          #"{"attempt_timeout": "1h", "flush": {"maximum_events": 100}, "providers": {\#(entries.joined(separator: ","))}}"#
+        try Data("key".utf8).write(to: URL(fileURLWithPath: scratch("key")))
+        try Data(text.utf8).write(to: URL(fileURLWithPath: scratch("plan.json")))
+
+        let plan = try DeliveryPlan(contentsOf: scratch("plan.json"))
+        let dispatcher = try Dispatcher(directory: scratch("log"))
+        try dispatcher.add(plan) { try HTTPProvider($0) }
+        let run = Task { try await dispatcher.run(budget: .zero) }
+        while dispatcher.ledger.entries.contains(where: { $0.acknowledged < count / 4 }) {
+          try await Task.sleep(for: .milliseconds(1))
+        }
+        run.cancel()
+        _ = try await run.value
+
+        try Tool.require(
+          Tool.run("deliver", scratch("log"), "--plan", scratch("plan.json")), code: 0, "weir deliver --plan")
+        for preset in presets {
+          let told = try Self.story(preset, in: scratch("bodies"))
+          var expected: [String] = []
+          for number in 0..<count {
+            let isChange = number % (count / 2) < users
+            if isChange, preset != "mixpanel" {
+              expected.append("user-\(number % users) \(number < count / 2 ? "free" : "pro")")
+            }
+            expected.append("\(number) user-\(number % users)")
+          }
+          #expect(told == expected, "\(preset)")
+        }
+        let profiles = try Self.bodies(scratch("bodies/engage")).flatMap { $0 as? [[String: Any]] ?? [] }
+        var plans: [String: [String]] = [:]
+        for profile in profiles {
+          let plan = (profile["$set"] as? [String: Any])?["plan"] as? String
+          plans[profile["$distinct_id"] as? String ?? "", default: []].append(plan ?? "")
+        }
+        #expect(plans.count == users)
+        #expect(plans.values.allSatisfy { $0 == ["free", "pro"] })
+      }
+
+      private static func bodies(_ path: String) throws -> [Any] {
+        try Files.read(path).split(separator: UInt8(ascii: "\n")).map {
+          try JSONSerialization.jsonObject(with: Data($0))
+        }
+      }
+
+      /// What a vendor was sent, in order: `user plan` for what is known about a user, and `number user` for an event.
+      private static func story(_ preset: String, in directory: String) throws -> [String] {
+        let elements = try bodies("\(directory)/\(preset)-events").flatMap { body -> [[String: Any]] in
+          if let list = body as? [[String: Any]] { return list }
+          let object = body as? [String: Any]
+          return (object?["batch"] ?? object?["events"]) as? [[String: Any]] ?? []
+        }
+        return elements.map { element in
+          let properties = (element["properties"] ?? element["event_properties"]) as? [String: Any]
+          let user =
+            element["userId"] ?? element["user_id"] ?? element["distinct_id"] ?? properties?["distinct_id"] ?? "-"
+          let changed = element["traits"] ?? element["user_properties"] ?? properties
+          let traits = (changed as? [String: Any]).map { $0["$set"] as? [String: Any] ?? $0 }
+          if let plan = traits?["plan"] { return "\(user) \(plan)" }
+          return "\(properties?["n"] ?? "?") \(user)"
+        }
+      }
+
       @Test func `in a program's name the tool delivers only what the program would, or when it is told to`() throws {
         let scratch = try Scratch()
         let tracker = try Tracker(directory: scratch("log"))
