@@ -18,10 +18,11 @@
     package internal(set) var offset: Offset?
     /// When the collector took it; nil for one that it has not.
     package internal(set) var received: Timestamp?
-    /// Whose form it came in: `segment`, `mixpanel`, `amplitude`, `posthog`, `clickhouse`, `otlp` or `weir`.
+    /// Whose form it came in: `segment`, `mixpanel`, `amplitude`, `posthog`, `ga4`, `clickhouse`, `otlp` or
+    /// `weir`.
     package var vendor: String
-    /// What tells it from others: `messageId`, `$insert_id`, `insert_id`, `uuid`, `log.record.uid` or `id`. Events that
-    /// come again have the same. Nil if it came without.
+    /// What tells it from others: `messageId`, `$insert_id`, `insert_id`, `uuid`, `weir_id`, `log.record.uid` or `id`.
+    /// Events that come again have the same. Nil if it came without.
     package var id: String?
     /// When it was captured, as it says itself; nil if it does not.
     package var time: Timestamp?

@@ -8,7 +8,8 @@
   import Synchronization
   package import Weir
 
-  /// An HTTP endpoint that takes the batches of Segment, Mixpanel, Amplitude, PostHog, ClickHouse and OpenTelemetry,
+  /// An HTTP endpoint that takes the batches of Segment, Mixpanel, Amplitude, PostHog, Google Analytics 4, ClickHouse
+  /// and OpenTelemetry,
   /// and events in Weir's own form; answers as these would; and keeps every good event in a log of its own.
   ///
   /// For tests of delivery, and for developers as the end of a local pipeline: it can be told to fail in every way that

@@ -23,6 +23,8 @@
       // Both vendors chose this path. Amplitude's events are in `events`, PostHog's in `batch`.
       case "/batch": vendors = [PostHog(), Amplitude(limitBytes: 20 << 20)]
       case "/capture", "/i/v0/e", "/e", "/track": vendors = [PostHog()]
+      case "/mp/collect": vendors = [GA4()]
+      case "/debug/mp/collect": vendors = [GA4(isDebug: true)]
       case "/v1/logs": vendors = [OTLP()]
       case "/events": vendors = [OwnForm()]
       case "/", "/ping": vendors = [ClickHouse()]

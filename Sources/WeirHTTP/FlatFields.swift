@@ -68,6 +68,15 @@
   }
 
   extension FieldObject {
+    /// Returns the members with nested objects replaced by their members, under names such as `price_amount`. Arrays
+    /// stay. Names may repeat.
+    var leaves: [Member] {
+      flatMap { member -> [Member] in
+        guard case .object(let object) = member.value, !object.isEmpty else { return [member] }
+        return object.leaves.map { Member(name: "\(member.name)_\($0.name)", value: $0.value) }
+      }
+    }
+
     /// Returns the same fields with unique names, nested fields included.
     var withUniqueNames: FieldObject {
       var names = UniqueNames([])

@@ -45,6 +45,13 @@
     /// event.
     func encode(_ event: PreparedEvent) throws -> [UInt8]
 
+    /// Returns the part that the events of a request have in common, such as their user, for an endpoint whose requests
+    /// name it once. A request only has events whose parts are equal, in order. The events of one call that have the
+    /// same part go together, so events with different parts may change places. The default is an empty part.
+    ///
+    /// ``post(_:)`` writes the part of the first event. It counts towards the limit of ``HTTPLimits/bytes``.
+    func sharedPart(of event: PreparedEvent) -> [UInt8]
+
     /// Returns the request for these events. Also called with an empty batch, to measure the request without events.
     func post(_ batch: HTTPBatch) -> HTTPPost
 
@@ -71,6 +78,8 @@
     public var limits: HTTPLimits { HTTPLimits() }
     public var takesGzip: Bool { true }
     public var secrets: [Secret] { [] }
+
+    public func sharedPart(of event: PreparedEvent) -> [UInt8] { [] }
 
     public func read(_ answer: HTTPAnswer, of batch: HTTPBatch) throws -> HTTPReading {
       try answer.standardReading(of: batch)
@@ -200,6 +209,10 @@
     /// Names and values to add to the URL's query. Must not contain secrets, because servers log the query.
     public var query: [(name: String, value: String)]
 
+    /// Names and secret values to add to the URL's query, for an endpoint that takes its key in no other place. Servers
+    /// and proxies log the query; nothing here does.
+    public var secretQuery: [(name: String, value: Secret)]
+
     /// The headers. ``HTTPProvider`` adds those of the connection and of compression.
     public var headers: [HTTPHeader]
 
@@ -208,10 +221,12 @@
 
     /// Creates a request.
     public init(
-      path: String? = nil, query: [(name: String, value: String)] = [], headers: [HTTPHeader], body: [UInt8]
+      path: String? = nil, query: [(name: String, value: String)] = [],
+      secretQuery: [(name: String, value: Secret)] = [], headers: [HTTPHeader], body: [UInt8]
     ) {
       self.path = path
       self.query = query
+      self.secretQuery = secretQuery
       self.headers = headers
       self.body = body
     }

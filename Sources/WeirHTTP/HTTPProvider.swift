@@ -82,8 +82,8 @@
       self.configuration = configuration
       endpoint = try HTTPEndpoint(preset.endpoint, defaultPath: preset.path)
       transport = HTTPTransport(configuration, shared: client)
-      let sent = preset.post(HTTPBatch(events: [], encoded: [])).headers
-      let all = configuration.headers + [endpoint.authorization].compactMap { $0 } + sent
+      let sent = preset.post(HTTPBatch(events: [], encoded: []))
+      let all = configuration.headers + [endpoint.authorization].compactMap { $0 } + sent.headers
       for header in all where !header.isSendable {
         throw WeirError(
           .invalid,
@@ -92,7 +92,8 @@
       }
       let headers = all.filter(\.isConfidential)
       let proxy = [configuration.proxy?.password].compactMap { $0 }
-      scrubber = Scrubber(preset.secrets + endpoint.secrets + headers.flatMap(\.secrets) + proxy)
+      let ofQuery = sent.secretQuery.map(\.value)
+      scrubber = Scrubber(preset.secrets + endpoint.secrets + headers.flatMap(\.secrets) + ofQuery + proxy)
     }
 
     /// Creates a provider that sends batches of events as JSON (``JSONPreset``) to an address.

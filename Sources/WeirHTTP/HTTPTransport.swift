@@ -56,7 +56,8 @@
       let bytes = body ?? post.body
       let headers = headers(of: post, to: endpoint, isCompressed: body != nil)
       var target = endpoint
-      var url = endpoint.url(path: post.path, query: post.query)
+      let query = post.query + post.secretQuery.map { secret in (secret.name, secret.value.withValue { $0 }) }
+      var url = endpoint.url(path: post.path, query: query)
       for _ in 0...Self.maximumRedirects {
         var request = HTTPClientRequest(url: url)
         request.method = .POST
@@ -70,7 +71,7 @@
         else { return (answer, bytes.count) }
         target = next
         // The request's query is kept, unless the redirect has its own.
-        url = next.url(query: location.contains("?") ? [] : post.query)
+        url = next.url(query: location.contains("?") ? [] : query)
       }
       throw DeliveryStopped("\(endpoint) redirects more than \(Self.maximumRedirects) times; set the address")
     }

@@ -6,7 +6,7 @@
 
   /// Divides the events of one call into requests within a vendor's limits.
   struct RequestCutter {
-    /// The indices of each request's events, in order.
+    /// The indices of each request's events, in order; the requests in the order of their first events.
     private(set) var requests: [[Int]] = []
     /// The reasons why events can't be sent, by the event's index.
     private(set) var unfit: [Int: String] = [:]
@@ -20,16 +20,15 @@
       let limits = preset.limits
       let frame = preset.post(HTTPBatch(events: [], encoded: [])).body.count
       let mostEvents = max(limits.events, 1)
-      let most = max(limits.bytes - frame, 1)
-      let mostOfOne = min(limits.eventBytes ?? .max, most)
-      let mostOfRequest = min(most, max((wanted ?? .max) - frame, 1))
-      var request: [Int] = []
-      var parts = 0
-      var bytes = 0
+      /// The request that takes the next event of each shared part, with the number and the bytes of its parts.
+      var open: [[UInt8]: (request: Int, parts: Int, bytes: Int)] = [:]
       encoded.reserveCapacity(events.count)
       for (index, event) in events.enumerated() {
+        let shared = preset.sharedPart(of: event)
+        let most = max(limits.bytes - frame - shared.count, 1)
         do {
           let text = try preset.encode(event)
+          let mostOfOne = min(limits.eventBytes ?? .max, most)
           guard text.count <= mostOfOne else {
             throw EventUnfit(
               "the event takes \(text.count) bytes; the endpoint's limit is \(mostOfOne)")
@@ -44,24 +43,22 @@
           // What is too large to be told is left out: every event names its user anyway.
           let told = preset.identification(of: user, before: event)
           let isSendable =
-            told.count < mostEvents && told.allSatisfy { $0.count <= mostOfOne }
+            told.count < mostEvents && told.allSatisfy { $0.count <= min(limits.eventBytes ?? .max, most) }
             && told.reduce(encoded[index].count) { $0 + $1.count + 1 } <= most
           if isSendable, !told.isEmpty { identifications[index] = told }
         }
         let told = identifications[index] ?? []
-        // One more byte for the separator before each part.
-        let size = told.reduce(encoded[index].count + 1) { $0 + $1.count + 1 }
-        if parts + told.count + 1 > mostEvents || (!request.isEmpty && bytes + size > mostOfRequest) {
-          if !request.isEmpty { requests.append(request) }
-          request = []
-          parts = 0
-          bytes = 0
+        let mostOfRequest = min(most, max((wanted ?? .max) - frame - shared.count, 1))
+        // One more byte for the separator between two parts.
+        let size = told.reduce(encoded[index].count) { $0 + $1.count + 1 }
+        if let last = open[shared], last.parts + told.count < mostEvents, last.bytes + size + 1 <= mostOfRequest {
+          requests[last.request].append(index)
+          open[shared] = (last.request, last.parts + told.count + 1, last.bytes + size + 1)
+        } else {
+          open[shared] = (requests.count, told.count + 1, size)
+          requests.append([index])
         }
-        request.append(index)
-        parts += told.count + 1
-        bytes += request.count == 1 ? size - 1 : size
       }
-      if !request.isEmpty { requests.append(request) }
     }
   }
 #endif

@@ -73,7 +73,7 @@
 
     @Test(arguments: HTTPPresetName.allCases)
     func `a web page is no vendor's refusal`(_ name: HTTPPresetName) throws {
-      let preset = try name.preset(endpoint: "http://127.0.0.1:1", key: Secret("abcdefgh"))
+      let preset = try name.sample(endpoint: "http://127.0.0.1:1")
       for status in [400, 406, 411, 422, 426, 431] {
         let outcome = try Outcome(preset, answer(status, Self.page, ("content-type", "text/html")))
         #expect(outcome == .stopped, "\(name): \(status)")
@@ -126,6 +126,12 @@
     var takesGzip = true
     var secrets: [Secret] = []
     var headers: [HTTPHeader] = []
+    /// Whether a request is about one user.
+    var sharesUsers = false
+
+    func sharedPart(of event: PreparedEvent) -> [UInt8] {
+      sharesUsers ? Array((event.context.user?.id ?? "").utf8) : []
+    }
 
     func encode(_ event: PreparedEvent) throws -> [UInt8] {
       if event.name == "unfit" { throw EventUnfit("unfit for this") }
@@ -133,7 +139,12 @@
     }
 
     func post(_ batch: HTTPBatch) -> HTTPPost {
-      HTTPPost(headers: [.content("text/plain")] + headers, body: batch.body(open: "<", separator: "\n", close: ">"))
+      let shared = { (batch: HTTPBatch) in
+        String(decoding: batch.events.first.map { sharedPart(of: $0) } ?? [], as: UTF8.self)
+      }
+      return HTTPPost(
+        headers: [.content("text/plain")] + headers,
+        body: batch.body(open: "<" + shared(batch), separator: "\n", close: ">"))
     }
   }
 #endif

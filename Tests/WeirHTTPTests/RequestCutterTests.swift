@@ -82,6 +82,27 @@
       }
     }
 
+    @Test func `events with different parts don't share a request, and those of one part keep their order`() {
+      let users = ["a", "a", "b", "a", "c", "b", "a", "a"]
+      let events = users.enumerated().map { sampleEvent($0, user: EventUser(id: $1)) }
+      let preset = StandardPreset(limits: HTTPLimits(events: 3), sharesUsers: true)
+      #expect(RequestCutter(events, for: preset).requests == [[0, 1, 3], [2, 5], [4], [6, 7]])
+    }
+
+    @Test(arguments: [(67, [1, 1]), (77, [1, 1]), (78, [2])])
+    func `the part counts towards the bytes of a request`(_ bytes: Int, _ expected: [Int]) {
+      let events = (0..<2).map { sampleEvent($0, user: EventUser(id: "12345678901")) }
+      let preset = StandardPreset(limits: HTTPLimits(bytes: bytes), sharesUsers: true)
+      let cut = RequestCutter(events, for: preset)
+      #expect(cut.requests.map(\.count) == expected)
+      for request in cut.requests {
+        let batch = HTTPBatch(events: request.map { events[$0] }, encoded: request.map { cut.encoded[$0] })
+        #expect(preset.post(batch).body.count <= bytes)
+      }
+      let small = StandardPreset(limits: HTTPLimits(bytes: 44), sharesUsers: true)
+      #expect(RequestCutter(events, for: small).unfit.count == 2)
+    }
+
     @Test func `events go one by one where a limit is nothing`() {
       #expect(cut(3, HTTPLimits(events: 0)).requests == [[0], [1], [2]])
     }

@@ -106,7 +106,7 @@ extension DeliveryPlan {
     /// ClickHouse's user, or Mixpanel's service account; empty for none. The key is the password.
     public var user = ""
 
-    /// Mixpanel's project, with a service account; empty for none.
+    /// Mixpanel's project, with a service account, or the data stream of Google Analytics 4; empty for none.
     public var project = ""
 
     /// ClickHouse's table. Default `events`.

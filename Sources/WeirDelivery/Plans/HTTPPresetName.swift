@@ -16,6 +16,8 @@ public enum HTTPPresetName: String, CaseIterable, Hashable, Sendable {
   case amplitude
   /// `PostHogPreset`.
   case posthog
+  /// `GA4Preset`.
+  case ga4
   /// `ClickHousePreset`.
   case clickhouse
   /// `OTLPLogsPreset`.

@@ -11,11 +11,12 @@
     ///   - endpoint: The address; `nil` for the vendor's default.
     ///   - key: The vendor's key, token or password; `nil` for none.
     ///   - user: ClickHouse's user or Mixpanel's service account; empty for the default.
-    ///   - project: Mixpanel's project, for a service account.
+    ///   - project: Mixpanel's project, for a service account; or the data stream of Google Analytics 4, which is
+    ///     required: a measurement ID (`G-…`) or a Firebase app ID (`1:…:android:…`).
     ///   - table: ClickHouse's table.
     ///   - groups: The traits that are groups of the user, for the presets that know groups.
     ///
-    /// Throws `invalid` if a required value is missing.
+    /// Throws `invalid` if a required value is missing or malformed.
     public func preset(
       endpoint: String? = nil, key: Secret? = nil, user: String = "", project: String = "", table: String = "events",
       groups: [String] = []
@@ -43,6 +44,10 @@
       case .posthog:
         return endpoint.map { PostHogPreset(apiKey: secret, endpoint: $0, groups: groups) }
           ?? PostHogPreset(apiKey: secret, groups: groups)
+      case .ga4:
+        let stream = try GA4Preset.Stream(project)
+        return endpoint.map { GA4Preset(stream: stream, apiSecret: secret, endpoint: $0) }
+          ?? GA4Preset(stream: stream, apiSecret: secret)
       case .clickhouse:
         return ClickHousePreset(
           table: table, endpoint: endpoint ?? "http://127.0.0.1:8123", user: user.isEmpty ? "default" : user,

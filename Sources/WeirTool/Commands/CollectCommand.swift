@@ -28,6 +28,7 @@
           /import, /engage         Mixpanel
           /2/httpapi, /batch       Amplitude
           /batch, /capture         PostHog
+          /mp/collect              Google Analytics 4; /debug/mp/collect keeps nothing
           /?query=INSERT…          ClickHouse, FORMAT JSONEachRow
           /v1/logs                 OpenTelemetry logs, OTLP as JSON
           /events                  Weir's own form, an array or one event per line

@@ -57,7 +57,11 @@
     @Option(help: "ClickHouse's user, or Mixpanel's service account. The key is the password.")
     var user = ""
 
-    @Option(help: "Mixpanel's project, with a service account.")
+    @Option(
+      help: """
+        Mixpanel's project, with a service account; or the data stream of Google Analytics 4, a measurement ID or a \
+        Firebase app ID.
+        """)
     var project = ""
 
     @Option(name: .customLong("table"), help: "ClickHouse's table (default: events).")

@@ -9,11 +9,13 @@ import WeirHTTP
 #if HTTP
   extension EndToEnd {
     @Suite struct DeliverPlan {
-      /// Seven vendors' forms and files, each at its own path of one server, with steps that change every event.
+      /// Eight vendors' forms and files, each at its own path of one server, with steps that change every event.
       private static func plan(_ port: Int, _ place: String) -> String {
-        let presets = ["jsonl", "segment", "mixpanel", "amplitude", "posthog", "clickhouse", "otlp"]
+        let presets = ["jsonl", "segment", "mixpanel", "amplitude", "posthog", "ga4", "clickhouse", "otlp"]
         let urls = presets.map { preset in
-          #""\#(preset)": {"to": "http://127.0.0.1:\#(port)/\#(place)/\#(preset)", "preset": "\#(preset)", "gzip": false}"#
+          let project = preset == "ga4" ? #""project": "G-SHOP", "# : ""
+          let url = "http://127.0.0.1:\(port)/\(place)/\(preset)"
+          return #""\#(preset)": {"to": "\#(url)", "preset": "\#(preset)", \#(project)"gzip": false}"#
         }
         return """
           {"attempt_timeout": "1h", "flush": {"maximum_events": 50},
@@ -88,7 +90,7 @@ import WeirHTTP
         try Data(Self.plan(recorder.port, "tool").utf8).write(to: URL(fileURLWithPath: scratch("files/plan.json")))
         let outcome = try Tool.run("deliver", scratch("copy"), "--plan", scratch("files/plan.json"))
         try Tool.require(outcome, code: 0, "weir deliver --plan")
-        let presets = ["jsonl", "segment", "mixpanel", "amplitude", "posthog", "clickhouse", "otlp"]
+        let presets = ["jsonl", "segment", "mixpanel", "amplitude", "posthog", "ga4", "clickhouse", "otlp"]
         for preset in presets {
           let mine = try Files.read(scratch("bodies/program-\(preset)"))
           let its = try Files.read(scratch("bodies/tool-\(preset)"))

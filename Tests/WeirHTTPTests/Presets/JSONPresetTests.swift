@@ -76,7 +76,7 @@
   @Suite struct HTTPPresetNameTests {
     @Test(arguments: HTTPPresetName.allCases)
     func `every preset's name makes it`(_ name: HTTPPresetName) throws {
-      let preset = try name.preset(endpoint: "http://127.0.0.1:1", key: Secret("key-12345"))
+      let preset = try name.preset(endpoint: "http://127.0.0.1:1", key: Secret("key-12345"), project: "G-SHOP")
       let provider = try HTTPProvider(preset, configuration: .patient)
       #expect(preset.endpoint == "http://127.0.0.1:1")
       #expect(!provider.name.isEmpty)
@@ -84,7 +84,7 @@
 
     @Test func `vendors have addresses of their own`() throws {
       for name in HTTPPresetName.allCases where name != .json && name != .jsonl {
-        #expect(throws: Never.self) { try HTTPProvider(try name.preset(key: Secret("key-12345"))) }
+        #expect(throws: Never.self) { try HTTPProvider(try name.preset(key: Secret("key-12345"), project: "G-SHOP")) }
       }
       #expect(throws: WeirError.self) { try HTTPPresetName.json.preset() }
       #expect(throws: WeirError.self) { try HTTPPresetName.mixpanel.preset(key: Secret("s"), user: "robot") }

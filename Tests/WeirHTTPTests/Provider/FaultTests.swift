@@ -255,8 +255,8 @@
       }
       defer { server.stop() }
       let key = Secret("hush-zyxwv-hush")
-      let preset = try name.preset(
-        endpoint: "http://user:hunter22@127.0.0.1:\(server.port)/?token=abcdefgh", key: key, project: "1")
+      let address = "http://user:hunter22@127.0.0.1:\(server.port)/?token=abcdefgh"
+      let preset = try name.sample(endpoint: address, key: key, project: "1")
       let provider = try HTTPProvider(preset, configuration: .patient)
       let said = await thrown { try await provider.deliver([sampleEvent(0)]) }.map { "\($0) \(String(reflecting: $0))" }
       let association = await thrown { try await provider.identify(EventUser(id: "u1")) }.map { "\($0)" }
@@ -267,7 +267,7 @@
         }
       }
       // The server did have it.
-      #expect(server.requests.contains { "\($0.text) \($0.headers)".contains(/zyxwv|aHVzaC16/) })
+      #expect(server.requests.contains { "\($0.target) \($0.text) \($0.headers)".contains(/zyxwv|aHVzaC16/) })
     }
   }
 #endif

@@ -11,7 +11,8 @@
     private let user = EventUser(id: "u1", traits: ["plan": "pro"])
 
     private func provider(_ name: HTTPPresetName, _ server: TestServer) throws -> HTTPProvider {
-      try HTTPProvider(try name.preset(endpoint: server.url, key: Secret("key-12345")), configuration: .patient)
+      try HTTPProvider(
+        try name.preset(endpoint: server.url, key: Secret("key-12345"), project: "G-SHOP"), configuration: .patient)
     }
 
     @Test(arguments: [
@@ -28,7 +29,7 @@
       #expect(server.requests.first?.text.contains(#""plan":"pro""#) == true)
     }
 
-    @Test(arguments: [HTTPPresetName.json, .jsonl, .clickhouse, .otlp])
+    @Test(arguments: [HTTPPresetName.json, .jsonl, .ga4, .clickhouse, .otlp])
     func `vendors that know no users are not told of any`(_ name: HTTPPresetName) async throws {
       let server = try TestServer(.answer(200))
       defer { server.stop() }

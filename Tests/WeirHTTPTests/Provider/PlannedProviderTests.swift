@@ -62,5 +62,21 @@
       destination.user = "account"
       #expect(throws: WeirError.self) { try HTTPProvider(.init("shop", to: destination)) }
     }
+
+    @Test(arguments: [
+      ("G-ABC123", true), ("1:23:android:0aF", false), ("1:23:ios:0af", true), ("UA-1-1", false), ("", false),
+    ])
+    func `Google Analytics needs a data stream`(project: String, isFit: Bool) throws {
+      var destination = DeliveryPlan.Destination("http://localhost:1")
+      destination.preset = .ga4
+      destination.project = project
+      let entry = DeliveryPlan.Entry("shop", to: destination)
+      guard !isFit else {
+        #expect(try HTTPProvider(entry).name == "shop")
+        return
+      }
+      let error = try #require(throws: WeirError.self) { try HTTPProvider(entry) }
+      #expect(error.message.contains("G-ABC1234567"), "\(error.message)")
+    }
   }
 #endif

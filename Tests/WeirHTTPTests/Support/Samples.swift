@@ -4,7 +4,8 @@
   import Foundation
   import Weir
   import WeirDelivery
-  import WeirHTTP
+
+  @testable import WeirHTTP
 
   /// An event with a fixed id and time, by its number.
   func sampleEvent(
@@ -17,6 +18,16 @@
         offset: Offset(number), id: EventID(opening: 0x0123_4567_89ab_cdef, sequence: UInt64(number)),
         time: Timestamp(nanosecondsSince1970: 1_763_683_200_123_456_789), name: name, fields: fields,
         declaration: declaration, context: EventContext(user: user)))
+  }
+
+  extension HTTPPresetName {
+    /// The preset, as plans and the tool make it. Google's takes the samples, whose time is fixed and long ago.
+    func sample(endpoint: String, key: Secret = Secret("key-12345"), project: String = "") throws -> any HTTPPreset {
+      guard self == .ga4 else { return try preset(endpoint: endpoint, key: key, project: project) }
+      return GA4Preset(
+        stream: .web(measurementID: "G-SHOP"), apiSecret: key, endpoint: endpoint,
+        now: { Timestamp(nanosecondsSince1970: 0) })
+    }
   }
 
   extension HTTPConfiguration {
