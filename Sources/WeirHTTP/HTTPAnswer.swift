@@ -140,6 +140,16 @@
       }
     }
 
+    /// Returns what a configured rule for the status says about the batch, whatever the body says.
+    func reading(by rule: HTTPStatusRules.Meaning, of batch: HTTPBatch) throws -> HTTPReading {
+      switch rule {
+      case .accept: return HTTPReading(.accepted, count: batch.count)
+      case .retry: return try toBeRetried(batch)
+      case .reject: throw BatchRefused(summary)
+      case .stop: throw DeliveryStopped("the status rules stop delivery at this answer (\(summary))")
+      }
+    }
+
     /// Returns retries of all events with the requested delay. If the endpoint requests none, throws the answer's text,
     /// which says more than a verdict.
     func toBeRetried(_ batch: HTTPBatch) throws -> HTTPReading {

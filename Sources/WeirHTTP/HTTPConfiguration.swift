@@ -2,6 +2,7 @@
 
 #if HTTP
   public import Logging
+  public import WeirDelivery
 
   /// The options of an ``HTTPProvider`` for connecting and sending.
   public struct HTTPConfiguration: Sendable {
@@ -37,6 +38,28 @@
       }
     }
 
+    /// A second endpoint, which gets the requests for as long as the first fails.
+    ///
+    /// An endpoint fails a request if there is no answer (not reached, reset, too slow, cut off) or if the status is
+    /// 500 to 599. Whether both endpoints keep their events in one place is up to you: events that the first endpoint
+    /// stored before it failed may be sent to the second endpoint too, with the same ids.
+    public struct Failover: Hashable, Sendable {
+      /// The address: an `http` or `https` URL. An address without a path gets the preset's path.
+      public var endpoint: String
+
+      /// The number of failed requests in a row after which requests go to the other endpoint. Default 3; at least 1.
+      public var failures = 3
+
+      /// The time after which one request tries the failed endpoint again. The time doubles with each such request that
+      /// fails, up to 5 minutes. Default 30 s.
+      public var retryAfter = Duration.seconds(30)
+
+      /// Creates a failover to this address, with the default values.
+      public init(_ endpoint: String) {
+        self.endpoint = endpoint
+      }
+    }
+
     /// TLS options. Certificates are always verified.
     public struct TLS: Hashable, Sendable {
       /// A PEM file of certificate authorities, trusted instead of the system's; `nil` for the system's.
@@ -52,6 +75,12 @@
       /// Creates options with the system's authorities and without a certificate.
       public init() {}
     }
+
+    /// The second endpoint; `nil` for none. The key, the headers and the TLS options are those of the first.
+    public var failover: Failover?
+
+    /// What statuses mean for the events of a request, where that differs from the preset's reading.
+    public var statusRules = HTTPStatusRules()
 
     /// The encoding of bodies. Default ``Compression/gzip``.
     public var compression = Compression.gzip
@@ -100,6 +129,9 @@
 
     /// Requests that got no answer.
     public internal(set) var unanswered: UInt64 = 0
+
+    /// Requests that were sent to the second endpoint (``HTTPConfiguration/Failover``).
+    public internal(set) var failedOver: UInt64 = 0
 
     /// Bytes of bodies, before compression.
     public internal(set) var bytes: UInt64 = 0

@@ -24,6 +24,8 @@
   /// **Duplicates.** Every event carries its id in the field that the vendor uses to detect duplicates. An endpoint
   /// that works as documented keeps each event once, however often it is sent.
   ///
+  /// **Failover.** With ``HTTPConfiguration/failover``, requests go to a second endpoint while the first fails. A call of ``deliver(_:)`` is one attempt, whichever endpoint gets its requests.
+  ///
   /// **Redirects** are followed only on the same host, and only if they repeat the same request (307 and 308). Any
   /// other redirect stops delivery: it could pass the key on, or lead to a page that accepts nothing.
   ///
@@ -40,13 +42,16 @@
     package let pseudonym: Pseudonym?
 
     private let preset: any HTTPPreset
-    private let endpoint: HTTPEndpoint
+    /// The endpoint and, with a failover, the second endpoint.
+    private let endpoints: [HTTPEndpoint]
     private let configuration: HTTPConfiguration
     private let transport: HTTPTransport
     private let scrubber: Scrubber
     private let counted = Lock(HTTPCounts())
     /// The body size that can be sent and answered in time.
     private let size = Lock(CallSize())
+    private let hosts: Lock<HostChoice>
+    private let start = ContinuousClock.now
 
     /// The counts since the provider was created.
     public var counts: HTTPCounts { counted.withLock { $0 } }
@@ -80,10 +85,25 @@
       self.name = name
       self.preset = preset
       self.configuration = configuration
-      endpoint = try HTTPEndpoint(preset.endpoint, defaultPath: preset.path)
+      var endpoints = [try HTTPEndpoint(preset.endpoint, defaultPath: preset.path)]
+      if let failover = configuration.failover {
+        let second = try HTTPEndpoint(failover.endpoint, defaultPath: preset.path)
+        guard second.url() != endpoints[0].url() else {
+          throw WeirError(.invalid, "the failover is the endpoint itself, \(second); use the address of another host")
+        }
+        guard failover.failures >= 1, failover.retryAfter > .zero else {
+          throw WeirError(
+            .invalid,
+            "the failover to \(second) has \(failover.failures) failures and retries after \(failover.retryAfter); use "
+              + "at least 1 failure and a time above 0")
+        }
+        endpoints.append(second)
+      }
+      self.endpoints = endpoints
+      hosts = Lock(HostChoice(configuration.failover))
       transport = HTTPTransport(configuration, shared: client)
       let sent = preset.post(HTTPBatch(events: [], encoded: []))
-      let all = configuration.headers + [endpoint.authorization].compactMap { $0 } + sent.headers
+      let all = configuration.headers + endpoints.compactMap(\.authorization) + sent.headers
       for header in all where !header.isSendable {
         throw WeirError(
           .invalid,
@@ -93,7 +113,7 @@
       let headers = all.filter(\.isConfidential)
       let proxy = [configuration.proxy?.password].compactMap { $0 }
       let ofQuery = sent.secretQuery.map(\.value)
-      scrubber = Scrubber(preset.secrets + endpoint.secrets + headers.flatMap(\.secrets) + ofQuery + proxy)
+      scrubber = Scrubber(preset.secrets + endpoints.flatMap(\.secrets) + headers.flatMap(\.secrets) + ofQuery + proxy)
     }
 
     /// Creates a provider that sends batches of events as JSON (``JSONPreset``) to an address.
@@ -121,17 +141,18 @@
       guard !user.id.isEmpty else { return }
       let parts = preset.identification(of: user, before: nil)
       do {
-        if !parts.isEmpty { try await tell(apart: parts[...]) }
-        try await tell(preset.identify([user]))
+        let end = ContinuousClock.now + configuration.callTime.bounded
+        if !parts.isEmpty { try await tell(apart: parts[...], until: end) }
+        try await tell(preset.identify([user]), until: end)
       } catch {
         throw scrubber.clean(error)
       }
     }
 
-    private func tell(_ posts: [HTTPPost]) async throws {
+    private func tell(_ posts: [HTTPPost], until end: ContinuousClock.Instant) async throws {
       for post in posts {
         do {
-          try preset.readIdentify(try await send(post))
+          try readIdentify(try await send(post, until: end))
         } catch let refused as BatchRefused {
           note(refused)
         }
@@ -139,16 +160,26 @@
     }
 
     /// Sends these identifications without events. A refused request is halved, until the fault is alone.
-    private func tell(apart parts: ArraySlice<[UInt8]>) async throws {
+    private func tell(apart parts: ArraySlice<[UInt8]>, until end: ContinuousClock.Instant) async throws {
       do {
-        try preset.readIdentify(
-          try await send(preset.post(HTTPBatch(events: [], encoded: [], identifications: [0: Array(parts)]))))
+        let batch = HTTPBatch(events: [], encoded: [], identifications: [0: Array(parts)])
+        try readIdentify(try await send(preset.post(batch), until: end))
       } catch let refused as BatchRefused {
         guard parts.count > 1 else { return note(refused) }
         let middle = parts.startIndex + parts.count / 2
-        try await tell(apart: parts[..<middle])
-        try await tell(apart: parts[middle...])
+        try await tell(apart: parts[..<middle], until: end)
+        try await tell(apart: parts[middle...], until: end)
       }
+    }
+
+    /// Reads the answer to a request that tells of users.
+    private func readIdentify(_ answer: HTTPAnswer) throws {
+      guard let rule = configuration.statusRules.meaning(of: answer.status) else {
+        return try preset.readIdentify(answer)
+      }
+      _ = try answer.reading(by: rule, of: HTTPBatch(events: [], encoded: []))
+      // The endpoint asks for a pause, and there is no verdict that could carry the pause.
+      if rule == .retry { throw HTTPFailure(answer.summary) }
     }
 
     private func note(_ refused: BatchRefused) {
@@ -164,8 +195,42 @@
 
     // MARK: One request
 
-    fileprivate func send(_ post: HTTPPost) async throws -> HTTPAnswer {
+    /// Sends a request to the endpoint whose turn it is. If that endpoint fails, and its failure makes the other
+    /// endpoint the one to use, sends the request there at once, unless it is later than `end`.
+    fileprivate func send(_ post: HTTPPost, until end: ContinuousClock.Instant) async throws -> HTTPAnswer {
+      let host = hosts.withLock { $0.next(at: ContinuousClock.now - start) }
+      let answer = await answer(to: post, from: host)
+      guard let next = note(answer, from: host), next != host, !Task.isCancelled, ContinuousClock.now < end else {
+        return try answer.get()
+      }
+      let other = await self.answer(to: post, from: next)
+      _ = note(other, from: next)
+      return try other.get()
+    }
+
+    /// Notes what an endpoint made of a request. If the endpoint failed, returns the endpoint to use now.
+    private func note(_ answer: Result<HTTPAnswer, any Error>, from host: Int) -> Int? {
+      let isDown: Bool
+      switch answer {
+      case .success(let answer):
+        let rule = configuration.statusRules.meaning(of: answer.status) ?? .retry
+        isDown = (500...599).contains(answer.status) && rule == .retry
+      case .failure(let error):
+        // Any other error says nothing about the endpoint's health: a cancellation, a certificate.
+        guard error is HTTPFailure else { return nil }
+        isDown = true
+      }
+      let next = hosts.withLock { $0.note(host, isDown: isDown, at: ContinuousClock.now - start) }
+      if isDown, next != host {
+        configuration.logger?.warning("\(name): \(endpoints[host]) fails; requests go to \(endpoints[next])")
+      }
+      return isDown ? next : nil
+    }
+
+    private func answer(to post: HTTPPost, from host: Int) async -> Result<HTTPAnswer, any Error> {
+      let endpoint = endpoints[host]
       let isCompressed = configuration.compression == .gzip && preset.takesGzip
+      if host > 0 { counted.withLock { $0.failedOver += 1 } }
       do {
         let (answer, sent) = try await transport.send(post, to: endpoint, compress: isCompressed)
         counted.withLock { counts in
@@ -173,29 +238,27 @@
           counts.bytes += UInt64(post.body.count)
           counts.sentBytes += UInt64(sent)
         }
-        return answer
+        return .success(answer)
       } catch {
         counted.withLock { counts in
           counts.requests += 1
           counts.unanswered += 1
         }
         // The system's text does not name the endpoint.
-        if var failure = error as? HTTPFailure {
-          failure.reason = "\(endpoint): \(failure.reason)"
-          throw failure
-        }
-        throw error
+        guard var failure = error as? HTTPFailure else { return .failure(error) }
+        failure.reason = "\(endpoint): \(failure.reason)"
+        return .failure(failure)
       }
     }
 
     /// Sends the request of a batch, and adapts the size of the following requests to its duration.
-    fileprivate func send(_ batch: HTTPBatch) async throws -> HTTPAnswer {
+    fileprivate func send(_ batch: HTTPBatch, until end: ContinuousClock.Instant) async throws -> HTTPAnswer {
       let post = preset.post(batch)
       let bytes = post.body.count
       let clock = ContinuousClock()
       let start = clock.now
       do {
-        let answer = try await send(post)
+        let answer = try await send(post, until: end)
         if answer.isLate {
           timedOut(batch, bytes)
         } else if (200...299).contains(answer.status) {
@@ -213,6 +276,13 @@
       // One event can't be cut.
       guard batch.count > 1 else { return }
       size.withLock { $0.timedOut(bytes) }
+    }
+
+    fileprivate func read(_ answer: HTTPAnswer, of batch: HTTPBatch) throws -> HTTPReading {
+      guard let rule = configuration.statusRules.meaning(of: answer.status) else {
+        return try preset.read(answer, of: batch)
+      }
+      return try answer.reading(by: rule, of: batch)
     }
 
     fileprivate func note(_ reading: HTTPReading) {
@@ -254,11 +324,11 @@
       consuming func verdicts() async throws -> [Verdict] {
         var rest = Verdict.retry(after: .zero)
         let clock = ContinuousClock()
-        let end = clock.now.advanced(by: min(provider.configuration.callTime, HTTPTransport.longest))
+        let end = clock.now + provider.configuration.callTime.bounded
         while let request = waiting.popLast() {
           if hasAnswer, Task.isCancelled || clock.now >= end { break }
           do {
-            try await settle(request)
+            try await settle(request, until: end)
             hasAnswer = true
           } catch {
             // Without any verdict, the error is thrown. Otherwise the verdicts so far are returned, and the next
@@ -272,7 +342,7 @@
       }
 
       /// Tells the vendor what the events of a request say about their users; of a user, the latest.
-      private mutating func identify(_ request: [Int]) async throws {
+      private mutating func identify(_ request: [Int], until end: ContinuousClock.Instant) async throws {
         let telling = request.filter(untold.contains)
         guard !telling.isEmpty else { return }
         var places: [String: Int] = [:]
@@ -285,22 +355,22 @@
             users.append(user)
           }
         }
-        try await provider.tell(provider.preset.identify(users))
+        try await provider.tell(provider.preset.identify(users), until: end)
         untold.subtract(telling)
       }
 
-      private mutating func settle(_ request: [Int]) async throws {
-        try await identify(request)
+      private mutating func settle(_ request: [Int], until end: ContinuousClock.Instant) async throws {
+        try await identify(request, until: end)
         let told = request.enumerated().compactMap { place, index in identifications[index].map { (place, $0) } }
         let batch = HTTPBatch(
           events: request.map { events[$0] }, encoded: request.map { encoded[$0] },
           identifications: Dictionary(uniqueKeysWithValues: told))
         var reading: HTTPReading
         do {
-          reading = try provider.preset.read(try await provider.send(batch), of: batch)
+          reading = try provider.read(try await provider.send(batch, until: end), of: batch)
         } catch is BatchRefused where !told.isEmpty {
           // The fault may be a trait, and must not cost an event.
-          try await provider.tell(apart: told.flatMap(\.1)[...])
+          try await provider.tell(apart: told.flatMap(\.1)[...], until: end)
           for index in request { identifications[index] = nil }
           waiting.append(request)
           return
@@ -311,7 +381,7 @@
         var isWithout = false
         for (place, parts) in told {
           guard case .rejected = reading.verdicts[place] else { continue }
-          try await provider.tell(apart: parts[...])
+          try await provider.tell(apart: parts[...], until: end)
           identifications[request[place]] = nil
           reading.verdicts[place] = .retry(after: .zero)
           isWithout = true
@@ -329,5 +399,10 @@
         }
       }
     }
+  }
+
+  extension Duration {
+    /// The time, or the longest time that a clock can count to.
+    fileprivate var bounded: Duration { min(self, HTTPTransport.longest) }
   }
 #endif

@@ -11,9 +11,9 @@
     /// try dispatcher.add(plan) { try HTTPProvider($0) }
     /// ```
     ///
-    /// The plan determines compression and TLS, and `configuration` the rest. Reads the key. Throws `invalid` if the
-    /// entry has no URL, if the key or a certificate is missing or unusable, and what
-    /// ``init(_:name:configuration:client:)`` throws.
+    /// The plan determines compression, TLS, the second endpoint and, if the plan has any, the status rules; and
+    /// `configuration` the rest. Reads the key. Throws `invalid` if the entry has no URL, if the key or a certificate
+    /// is missing or unusable, and what ``init(_:name:configuration:client:)`` throws.
     public convenience init(
       _ entry: DeliveryPlan.Entry, configuration: HTTPConfiguration = HTTPConfiguration()
     ) throws(WeirError) {
@@ -26,7 +26,14 @@
       configuration.tls.authorities = destination.authorities
       configuration.tls.certificate = destination.certificate
       configuration.tls.privateKey = destination.certificateKey
-      if destination.to.lowercased().hasPrefix("https:") { try configuration.tls.check() }
+      if let address = destination.failover {
+        var failover = configuration.failover ?? HTTPConfiguration.Failover(address)
+        failover.endpoint = address
+        configuration.failover = failover
+      }
+      if !destination.statusRules.isEmpty { configuration.statusRules = destination.statusRules }
+      let addresses = [destination.to, destination.failover].compactMap { $0?.lowercased() }
+      if addresses.contains(where: { $0.hasPrefix("https:") }) { try configuration.tls.check() }
       func secret(_ key: DeliveryPlan.Destination.Key?, _ what: String) throws(WeirError) -> Secret? {
         do throws(WeirError) {
           return try key.map { key throws(WeirError) in try Secret(at: key) }

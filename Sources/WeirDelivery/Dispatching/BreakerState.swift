@@ -9,15 +9,15 @@ import Weir
 /// Open: no try is allowed until the breaker's time has passed. Half-open: one try with at most
 /// ``DeliveryOptions/Backoff/probeEvents`` events is allowed. If the try succeeds, the breaker closes. If the try
 /// fails, the breaker opens again, for twice as long, up to the maximum.
-struct BreakerState: Sendable {
-  enum Phase: Hashable, Sendable {
+package struct BreakerState: Sendable {
+  package enum Phase: Hashable, Sendable {
     case closed
     case open(until: Duration)
     case halfOpen
   }
 
   /// The tries that are allowed.
-  enum Permission: Hashable, Sendable {
+  package enum Permission: Hashable, Sendable {
     case everything
     /// The probe, with at most this many events.
     case probe(events: Int)
@@ -28,11 +28,11 @@ struct BreakerState: Sendable {
   private let backoff: DeliveryOptions.Backoff
   private let most: Duration
   private var openFor: Duration
-  private(set) var phase = Phase.closed
+  package private(set) var phase = Phase.closed
   private(set) var failures = 0
 
   /// Creates a closed breaker.
-  init(_ backoff: DeliveryOptions.Backoff) {
+  package init(_ backoff: DeliveryOptions.Backoff) {
     self.backoff = backoff
     most = max(backoff.most, backoff.openFor)
     openFor = backoff.openFor
@@ -40,7 +40,7 @@ struct BreakerState: Sendable {
 
   /// Returns the tries that are allowed now. Moves from open to half-open when the time has passed. Repeated calls
   /// return the same until the result of the probe is noted.
-  mutating func permission(at now: Duration) -> Permission {
+  package mutating func permission(at now: Duration) -> Permission {
     switch phase {
     case .closed: return .everything
     case .halfOpen: return .probe(events: backoff.probeEvents)
@@ -52,7 +52,7 @@ struct BreakerState: Sendable {
   }
 
   /// Notes a failed try.
-  mutating func failed(at now: Duration) {
+  package mutating func failed(at now: Duration) {
     failures += 1
     switch phase {
     case .closed:
@@ -67,7 +67,8 @@ struct BreakerState: Sendable {
 
   /// Notes a successful try. Returns `true` if the provider is reachable again, which is the signal
   /// ``FlushPolicy/Triggers/reachable``.
-  mutating func succeeded() -> Bool {
+  @discardableResult
+  package mutating func succeeded() -> Bool {
     defer {
       phase = .closed
       failures = 0

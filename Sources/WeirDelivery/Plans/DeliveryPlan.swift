@@ -96,6 +96,12 @@ extension DeliveryPlan {
     /// The form in which a URL takes events. Default ``HTTPPresetName/json``.
     public var preset = HTTPPresetName.json
 
+    /// A second URL, for requests that the first does not answer; `nil` for none.
+    public var failover: String?
+
+    /// What HTTP statuses of a URL mean, where that differs from the preset's reading.
+    public var statusRules = HTTPStatusRules()
+
     /// Where the key of a URL is kept; `nil` for no key.
     public var key: Key?
 

@@ -158,6 +158,8 @@ struct PlanMapping: DocumentReading {
     }
     destination.key = key(map, "key")
     destination.pseudonymKey = key(map, "pseudonym_key")
+    destination.failover = failover(map)
+    if let node = map["statuses"] { destination.statusRules = statusRules(node) }
     destination.user = text(map, "user") ?? ""
     destination.project = text(map, "project") ?? ""
     destination.table = text(map, "table") ?? destination.table
@@ -168,6 +170,35 @@ struct PlanMapping: DocumentReading {
     destination.gzip = optionalFlag(map, "gzip") ?? destination.gzip
     destination.lz4 = optionalFlag(map, "lz4") ?? destination.lz4
     return destination
+  }
+
+  private mutating func failover(_ map: [String: DocumentNode]) -> String? {
+    guard let address = text(map, "failover") else { return nil }
+    let second = DeliveryPlan.Destination(address)
+    let line = map["failover"]?.line ?? 0
+    if let fault = second.problem(as: "failover", keys: "key_env or key_file") {
+      problem(line, fault)
+    } else if !second.isURL {
+      problem(line, "failover is a path; write a URL")
+    }
+    return address
+  }
+
+  private mutating func statusRules(_ node: DocumentNode) -> HTTPStatusRules {
+    var rules = HTTPStatusRules()
+    let entries = entries(node, "statuses", of: "the status")
+    noteEqualKeys(entries, "the status")
+    for entry in entries {
+      guard case .text(let name) = entry.value.content, let meaning = HTTPStatusRules.Meaning(rawValue: name) else {
+        let names = HTTPStatusRules.Meaning.allCases.map(\.rawValue).joined(separator: ", ")
+        problem(entry.line, "the status \(quoted(entry.key)) has an unknown meaning; write one of \(names)")
+        continue
+      }
+      if !rules.add(entry.key, meaning) {
+        problem(entry.line, "\(quoted(entry.key)) is no status; write 200 to 599, or a class such as 5xx")
+      }
+    }
+    return rules
   }
 }
 
@@ -301,8 +332,7 @@ enum PlanKeys {
   static let provider = destination + options
   static let destination = [
     "to", "preset", "key_env", "key_file", "pseudonym_key_env", "pseudonym_key_file", "user", "project", "table",
-    "groups", "cacert", "cert", "cert_key", "gzip",
-    "lz4",
+    "groups", "failover", "statuses", "cacert", "cert", "cert_key", "gzip", "lz4",
   ]
   static let options = [
     "contract", "omits_unknown_fields", "mapper", "start", "duplicate_window", "duplicate_memory", "user_memory",

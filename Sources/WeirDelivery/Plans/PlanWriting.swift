@@ -92,6 +92,12 @@ enum PlanWriting {
       ("user", text(destination.user)), ("project", text(destination.project)),
       ("table", destination.table == "events" ? nil : .text(destination.table)),
       ("groups", destination.groups.isEmpty ? nil : .texts(destination.groups)),
+      ("failover", destination.failover.map(DocumentNode.text)),
+      (
+        "statuses",
+        destination.statusRules.isEmpty
+          ? nil : .map(destination.statusRules.entries.map { ($0.key, .text($0.meaning.rawValue)) })
+      ),
       ("cacert", destination.authorities.map(DocumentNode.text)),
       ("cert", destination.certificate.map(DocumentNode.text)),
       ("cert_key", destination.certificateKey.map(DocumentNode.text)),

@@ -48,6 +48,13 @@
 
     var preset: HTTPPresetName { givenPreset ?? .json }
 
+    @Option(
+      help: """
+        A second URL, for requests that the URL of --to does not answer, or answers with a status of 500 to 599. The \
+        key is the same.
+        """)
+    var failover: String?
+
     @Option(help: "A file that contains the provider's key and nothing else.")
     var keyFile: String?
 
@@ -161,6 +168,7 @@
       case .endpoint(let url):
         var destination = DeliveryPlan.Destination(url)
         destination.preset = preset
+        destination.failover = failover
         destination.key = keyFile.map { .file($0) } ?? keyEnv.map { .environment($0) }
         destination.user = user
         destination.project = project
@@ -197,10 +205,23 @@
       if let option = optionOfTLS, !named.isEmpty, !named.contains(where: \.address.isEncrypted) {
         throw ToolError("\(option) needs a --to that begins with https://")
       }
+      try checkFailover(urls: urls)
       guard givenTable?.isEmpty != true else { throw ToolError("--table is empty; name ClickHouse's table") }
       guard !gzip || urls > 0 else { throw ToolError("--gzip needs a URL; use --lz4 to compress files") }
       guard !lz4 || urls < named.count else { throw ToolError("--lz4 needs a path; use --gzip for a URL") }
       return named
+    }
+
+    private func checkFailover(urls: Int) throws(ToolError) {
+      guard let failover, !to.isEmpty else { return }
+      let second = DeliveryPlan.Destination(failover)
+      if let problem = second.problem(as: "--failover", keys: "--key-file or --key-env") {
+        throw ToolError(Terminal.printable(problem))
+      }
+      guard second.isURL else { throw ToolError("--failover is a path; give a URL") }
+      guard urls == 1 else {
+        throw ToolError("--failover is the second URL of one provider, and --to has \(urls); use a plan for several")
+      }
     }
 
     /// The options that distinguish providers of one address. Defaults are left out, so that existing names do not
@@ -215,6 +236,7 @@
       let given = [
         ("--preset", givenPreset != nil), ("--key-file", keyFile != nil), ("--key-env", keyEnv != nil),
         ("--user", !user.isEmpty), ("--project", !project.isEmpty), ("--table", givenTable != nil),
+        ("--failover", failover != nil),
       ]
       return given.first(where: \.1)?.0
     }

@@ -18,7 +18,8 @@ private let everything = """
       "files": {"to": "out", "lz4": true, "contract": null, "duplicate_window": null},
       "url": {
         "to": "https://host/x", "preset": "mixpanel", "key_env": "KEY", "user": "u", "project": "p", "cacert": "ca.pem",
-        "cert": "/c.pem", "cert_key": "k.pem", "gzip": false,
+        "cert": "/c.pem", "cert_key": "k.pem", "gzip": false, "failover": "https://other/x",
+        "statuses": {"409": "accept", "5xx": "stop", "404": "retry", "4xx": "reject"},
         "start": "2026-11-21T09:30:00Z", "duplicate_window": "2s", "duplicate_memory": 7, "user_memory": 8,
         "redacts_sensitive": false, "omits_unknown_fields": true,
         "annotations": ["duplicate_of", "kind"], "sends_gaps": false, "attempt_timeout": "90s",
@@ -80,6 +81,11 @@ struct DeliveryPlanTests {
     (destination.authorities, destination.certificate) = ("/etc/shop/ca.pem", "/c.pem")
     destination.certificateKey = "/etc/shop/k.pem"
     destination.gzip = false
+    destination.failover = "https://other/x"
+    destination.statusRules[409] = .accept
+    destination.statusRules[404] = .retry
+    destination.statusRules[class: 5] = .stop
+    destination.statusRules[class: 4] = .reject
     #expect(url.destination == destination)
     #expect(url.options.contract?.contract.name == "shop")
     #expect(url.options.start == .time(Timestamp(nanosecondsSince1970: 1_795_253_400_000_000_000)))
@@ -221,6 +227,24 @@ struct DeliveryPlanTests {
       "{\"providers\": {\"a\": {\"to\": \"http://x\", \"key_env\": \"A\", \"key_file\": \"b\"}}}",
       ["key_env and key_file are both given"]
     ),
+    (
+      "{\"providers\": {\"a\": {\"to\": \"http://x\", \"failover\": \"out\"}}}", ["failover is a path; write a URL"]
+    ),
+    (
+      "{\"providers\": {\"a\": {\"to\": \"http://x\", \"failover\": \"http://k@y\"}}}",
+      ["give the key with key_env or key_file"]
+    ),
+    ("{\"providers\": {\"a\": {\"to\": \"x\", \"failover\": \"http://y\"}}}", ["failover needs a URL in to"]),
+    ("{\"providers\": {\"a\": {\"to\": \"http://x\", \"statuses\": 5}}}", ["statuses is a number"]),
+    (
+      "{\"providers\": {\"a\": {\"to\": \"http://x\", \"statuses\": {\"404\": \"ignore\",\n\"1xx\": \"retry\", "
+        + "\"0404\": \"retry\", \"6xx\": \"stop\", \"199\": \"retry\", \"+40\": \"retry\"}}}}",
+      [
+        "line 1: providers.a: the status \"404\" has an unknown meaning; write one of accept, retry, reject, stop",
+        "line 2: providers.a: \"1xx\" is no status; write 200 to 599, or a class such as 5xx", "\"0404\" is no status",
+        "\"6xx\" is no status", "\"199\" is no status", "\"+40\" is no status",
+      ]
+    ),
     ("{\"providers\": {\"a\": {\"start\": \"soon\"}}}", ["start is beginning, end, or a time"]),
     ("{\"providers\": {\"a\": {\"flush\": {\"interval\": 5}}}}", ["interval is not a duration"]),
     ("{\"providers\": {\"a\": {\"flush\": {\"interval\": \"-5s\"}}}}", ["interval is not a duration"]),
@@ -271,6 +295,16 @@ struct DeliveryPlanTests {
     let found = problems(json)
     try #require(found.count == expected.count, "\(found)")
     for (problem, text) in zip(found, expected) { #expect(problem.contains(text), "\(problem)") }
+  }
+
+  @Test func `the rule of a status comes before that of its class`() {
+    var rules = HTTPStatusRules()
+    #expect(rules.isEmpty)
+    rules[class: 4] = .retry
+    rules[404] = .stop
+    #expect([404, 400, 499, 399, 500].map { rules.meaning(of: $0) } == [.stop, .retry, .retry, nil, nil])
+    rules[404] = nil
+    #expect(rules.meaning(of: 404) == .retry)
   }
 
   @Test func `all problems are told at once`() {

@@ -122,7 +122,7 @@
 
     @Test(arguments: [
       ["--preset", "segment"], ["--key-file", "k"], ["--key-env", "K"], ["--user", "u"], ["--project", "p"],
-      ["--table", "t"], ["--gzip"],
+      ["--table", "t"], ["--gzip"], ["--failover", "http://other"],
     ])
     func `options of URLs are refused for paths`(arguments: [String]) throws {
       let error = try #require(throws: ToolError.self) {
@@ -133,6 +133,19 @@
         try ProviderOptions.parse(["--to", "out", "--to", "http://host"] + arguments).addresses()
       }
       #expect(throws: Never.self) { try ProviderOptions.parse(Array(arguments.prefix(0))).addresses() }
+    }
+
+    @Test func `a failover is the second URL of one provider`() throws {
+      let options = try ProviderOptions.parse(["--to", "http://host", "--failover", "http://other"])
+      #expect(try options.deliveryPlan().entries.map { $0.destination?.failover } == ["http://other"])
+      for arguments in [
+        ["--to", "http://a", "--to", "http://b", "--failover", "http://c"], ["--to", "http://a", "--failover", "out"],
+        ["--to", "http://a", "--failover", "other:80"], ["--to", "http://a", "--failover", "http://sEcReT@c"],
+      ] {
+        let error = try #require(throws: ToolError.self) { try ProviderOptions.parse(arguments).addresses() }
+        #expect(error.message.contains("--failover"), "\(error.message)")
+        #expect(!error.message.contains("sEcReT"))
+      }
     }
 
     @Test(arguments: [["--cacert", "f"], ["--cert", "f"], ["--cert", "f", "--cert-key", "k"]])
