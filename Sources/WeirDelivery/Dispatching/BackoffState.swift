@@ -10,8 +10,10 @@ struct BackoffState: Sendable {
   /// The number of failed tries in a row.
   private(set) var failures = 0
 
-  init(_ backoff: DeliveryOptions.Backoff) {
+  /// Creates a state after so many failed tries in a row.
+  init(_ backoff: DeliveryOptions.Backoff, failures: Int = 0) {
     self.backoff = backoff
+    self.failures = failures
   }
 
   /// Notes a failed try. Returns the wait before the next try.

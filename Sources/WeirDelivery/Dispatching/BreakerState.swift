@@ -38,6 +38,19 @@ package struct BreakerState: Sendable {
     openFor = backoff.openFor
   }
 
+  /// Creates a breaker after so many failed tries in a row, as an earlier breaker was. `openFor` is the time of the
+  /// earlier breaker's last opening, and `until` the time at which the opening ends; both are `nil` if it was closed.
+  init(_ backoff: DeliveryOptions.Backoff, failures: Int, openFor: Duration?, until: Duration?) {
+    self.init(backoff)
+    self.failures = failures
+    guard let openFor, let until else { return }
+    self.openFor = min(max(openFor, backoff.openFor), most)
+    phase = .open(until: until)
+  }
+
+  /// The time of the last opening; `nil` if the breaker is closed.
+  var lastOpening: Duration? { phase == .closed ? nil : openFor }
+
   /// Returns the tries that are allowed now. Moves from open to half-open when the time has passed. Repeated calls
   /// return the same until the result of the probe is noted.
   package mutating func permission(at now: Duration) -> Permission {

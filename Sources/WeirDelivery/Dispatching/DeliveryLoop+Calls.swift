@@ -128,14 +128,19 @@ extension DeliveryLoop {
       guard stop == nil || isDecided else { return }
       if stop != nil || isReachable { signal(.reachable) }
       stop = nil
+      forgetBackoff()
       clear("provider")
     case .failed(let reason, let after):
       let now = clock.now
       stop = nil
       quietUntil = now + backoff.failed(retryAfter: after, random: configuration.random())
       breaker.failed(at: now)
+      keepBackoff()
       report(reason, "provider")
-    case .cutShort(let reason): report(reason, "provider")
+    case .cutShort(let reason):
+      // The call that was kept as a failure is none.
+      if backoff.failures > 0 { keepBackoff() }
+      report(reason, "provider")
     case .stopped(let reason):
       let line = reason.inOneLine(of: LoggedAttempt.answerBytes)
       let random = configuration.random()
@@ -164,7 +169,8 @@ extension DeliveryLoop {
     if given == nil, ending == .abandonment { return false }
     switch given {
     case .verdicts:
-      judge(.answered)
+      // A setup that succeeds says nothing about deliveries that failed before this start.
+      if isSetUp || !hasKeptBackoff { judge(.answered) }
       return true
     case .stopped(let reason):
       attempts.write(Attempt(stopped: reason))
@@ -183,6 +189,7 @@ extension DeliveryLoop {
   private func answer(of call: ProviderCall) -> DeliveryAnswer? {
     var deadline = clock.now + orders.options.attemptTimeout
     cutShort = nil
+    keepBackoffOfCall()
     self.call = .inProgress
     defer { self.call = nil }
     while true {

@@ -42,6 +42,10 @@ final class DeliveryLoop {
   var refusals: RefusalStreak
   var backoff: BackoffState
   var breaker: BreakerState
+  /// Keeps the wait after failed tries across restarts; `nil` for a redrive, which somebody starts who wants it now.
+  var backoffFile: BackoffFile?
+  /// Whether deliveries failed before this start, and the wait was kept.
+  var hasKeptBackoff = false
   /// No call is made before this time.
   var quietUntil = Duration.zero
   /// The call that the loop waits for.
@@ -90,7 +94,11 @@ final class DeliveryLoop {
     deadLetters = DeadLetterLog(orders.name, of: orders.log.directory, calls: orders.configuration.calls)
     attempts = AttemptLog(
       in: orders.log.directory, provider: orders.name, byteLimit: orders.configuration.attemptLogBytes)
+    if !orders.isRedrive {
+      backoffFile = try BackoffFile(orders.name, of: orders.log.directory, calls: orders.configuration.calls)
+    }
     plan.signal(.start)
+    resumeBackoff()
     if let known = keeper.associationToRepeat { queue.putBack(known) }
     let start = keeper.start
     shared.publish { state in

@@ -46,6 +46,9 @@ extension Dispatcher {
     /// stands in for a program, records nothing.
     package var recordsPlans = true
 
+    /// Tests only: the time of the day, by which a wait after failures continues after a restart.
+    var timeOfDay: @Sendable () -> Timestamp = { .now }
+
     /// Tests only: the clocks that show whether the process was suspended. `nil` means the machine's clocks, if
     /// ``clock`` is one of the machine's clocks.
     var resumeClocks: (@Sendable () -> ResumeWatch.Clocks)?
