@@ -54,7 +54,7 @@
       subcommands: [
         RecordCommand.self, CatCommand.self, ExportCommand.self, VerifyCommand.self, RecoverCommand.self,
         StatCommand.self, SchemaCommand.self, ContractCommand.self, PlanCommand.self, DeliverCommand.self,
-        RedriveCommand.self,
+        RedriveCommand.self, RewindCommand.self,
         DeadLettersCommand.self, JourneyCommand.self, CollectCommand.self, BatchCommand.self, DemoCommand.self,
       ])
 

@@ -1,7 +1,7 @@
 // CursorSlot: the position of a log's follower, as 512 bytes of a cursor's file.
 //
 //      0  8   magic "WEIRCURS"
-//      8  4   version, 1 or 2
+//      8  4   version, 1 to 3
 //     12  4   CRC32C of the slot without these four bytes
 //     16  8   sequence: the sequence of the previously written slot plus 1, starting at 1
 //     24  8   offset: everything below it is done
@@ -27,9 +27,15 @@
 //    144  8   accepted events that were damaged before they had an offset, when the delivery began
 //    152 360  zero
 //
+// Version 3, for followers that deliver and were rewound; the fields of version 2, and:
+//    152  8   rewinds: how often the counts began again because somebody rewound the follower, at least 1
+//    160  8   rewound: the offset before the last rewind
+//    168  8   origin: the first offset that was ever to be delivered
+//    176 336  zero
+//
 // Numbers are little-endian. A slot is valid if and only if it has the magic, the checksum is right, the version is 1
-// or 2, the sequence is not 0, `certain`, `from`, `association` and `last` are at most `offset`, and the bytes that
-// must be zero are.
+// to 3, the sequence is not 0, `certain`, `from`, `association` and `last` are at most `offset`, `rewinds` is at least
+// 1 in version 3, and the bytes that must be zero are.
 
 /// The position of a log's follower.
 package struct CursorPosition: Hashable, Sendable {
@@ -63,7 +69,7 @@ package struct CursorPosition: Hashable, Sendable {
 package struct CursorSlot: Hashable, Sendable {
   package static let byteCount = 512
   /// The newest known version.
-  package static let version: UInt32 = 2
+  package static let version: UInt32 = 3
   private static let magic = UInt64(littleEndian: 0x5352_5543_5249_4557)
   private static let crcPlace = 12..<16
   private static let countsPlace = 56
@@ -74,8 +80,25 @@ package struct CursorSlot: Hashable, Sendable {
     \.from, \.baseline, \.overwrittenBaseline, \.acknowledged, \.rejected, \.removed, \.damaged, \.withheld, \.restarts,
   ]
 
+  private static let rewindFields: [any WritableKeyPath<DeliveryCounts, UInt64> & Sendable] = [
+    \.rewinds, \.rewound, \.origin,
+  ]
+  private static let rewindPlace = 152
+
   /// The position of the first byte that must be zero.
-  private static func used(_ version: UInt32) -> Int { version == 1 ? countsPlace : inHolesPlace + 8 }
+  private static func used(_ version: UInt32) -> Int {
+    switch version {
+    case 1: countsPlace
+    case 2: rewindPlace
+    default: rewindPlace + 8 * rewindFields.count
+    }
+  }
+
+  /// The oldest version that has the position's fields, so that older libraries read the slot if they can.
+  private static func version(of position: CursorPosition) -> UInt32 {
+    guard let counts = position.counts else { return 1 }
+    return counts.rewinds == 0 ? 2 : 3
+  }
 
   package var sequence: UInt64
   package var position: CursorPosition
@@ -99,7 +122,7 @@ package struct CursorSlot: Hashable, Sendable {
       bytes.withUnsafeMutableBytes { $0.storeBytes(of: number.littleEndian, toByteOffset: place, as: Number.self) }
     }
     put(Self.magic, at: 0)
-    put(position.counts == nil ? 1 : Self.version, at: 8)
+    put(Self.version(of: position), at: 8)
     put(sequence, at: 16)
     put(position.offset, at: 24)
     put(position.last?.opening ?? 0, at: 32)
@@ -112,6 +135,9 @@ package struct CursorSlot: Hashable, Sendable {
       put(position.association.map { $0 + 1 } ?? 0, at: Self.associationPlace)
       put(position.lastOffset.map { $0 + 1 } ?? 0, at: Self.lastPlace)
       put(counts.inHolesBaseline, at: Self.inHolesPlace)
+      for (index, field) in Self.rewindFields.enumerated() where counts.rewinds > 0 {
+        put(counts[keyPath: field], at: Self.rewindPlace + 8 * index)
+      }
     }
     put(Self.checksum(of: bytes), at: Self.crcPlace.lowerBound)
     return bytes
@@ -138,6 +164,11 @@ package struct CursorSlot: Hashable, Sendable {
         counts[keyPath: field] = get(countsPlace + 8 * index, as: UInt64.self)
       }
       counts.inHolesBaseline = get(inHolesPlace, as: UInt64.self)
+      if version >= 3 {
+        for (index, field) in rewindFields.enumerated() {
+          counts[keyPath: field] = get(rewindPlace + 8 * index, as: UInt64.self)
+        }
+      }
       position.counts = counts
       let association = get(associationPlace, as: UInt64.self)
       position.association = association > 0 ? association - 1 : nil
@@ -145,7 +176,8 @@ package struct CursorSlot: Hashable, Sendable {
       position.lastOffset = last > 0 ? last - 1 : nil
     }
     let slot = CursorSlot(sequence: get(16, as: UInt64.self), position: position)
-    guard version >= 1, slot.sequence > 0, position.certain <= position.offset,
+    guard version >= 1, version < 3 || position.counts?.rewinds ?? 0 > 0, slot.sequence > 0,
+      position.certain <= position.offset,
       position.counts?.from ?? 0 <= position.offset, position.association.map({ $0 < position.offset }) ?? true,
       position.lastOffset.map({ $0 < position.offset }) ?? true,
       bytes[used(version)...].allSatisfy({ $0 == 0 })

@@ -22,6 +22,15 @@ package struct DeliveryCounts: Hashable, Sendable {
   package var withheld: UInt64 = 0
   /// How often the counts began again because the log was not the cursor's log.
   package var restarts: UInt64 = 0
+  /// How often the counts began again because somebody rewound the provider.
+  package var rewinds: UInt64 = 0
+  /// The first offset that was not settled before the last rewind; 0 without a rewind.
+  package var rewound: Offset = 0
+  /// The first offset that was ever to be delivered, with a rewind; 0 without one.
+  package var origin: Offset = 0
+
+  /// Where the provider began, before any rewind.
+  package var firstFrom: Offset { rewinds == 0 ? from : min(from, origin) }
 
   package init(
     from: Offset = 0, baseline: UInt64 = 0, overwrittenBaseline: UInt64 = 0, inHolesBaseline: UInt64 = 0,

@@ -162,7 +162,8 @@ private struct JourneyReader {
     } catch {
       unread.append(error.message)
     }
-    let isBefore = event.offset < position?.counts?.from ?? 0
+    // An event before the place to which the provider was rewound was settled before the rewind.
+    let isBefore = event.offset < position?.counts?.firstFrom ?? 0
     let isSettled = event.offset < position?.offset ?? 0 && !isBefore
     // The provider may have accepted the event after rejecting it: the event was delivered again by a redrive or after
     // a kill.

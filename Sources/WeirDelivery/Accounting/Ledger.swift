@@ -5,6 +5,9 @@ public import Weir
 /// The outcome of every event accepted since a provider started, for each provider. `accepted = acknowledged + rejected
 /// + pending + lost`, across restarts.
 ///
+/// After a rewind of a provider, the provider counts as started at the place to which it was set back: every number is
+/// about the events from there on, and ``Entry/rewind`` says that events are delivered again.
+///
 /// Each number is counted where it arises. The log counts ``Entry/accepted``. The settled events are counted with the
 /// cursor, in one slot on disk. ``Entry/pending`` is counted from segments and lanes. No number is computed by
 /// subtraction, so the sum is a real check. During captures, the numbers are from slightly different moments.
@@ -64,6 +67,8 @@ public struct Ledger: Hashable, Sendable {
     public var pendingSince: Timestamp?
     /// The numbers of accepted events that the provider will not get, by reason.
     public var lost: [LossReason: UInt64]
+    /// The last rewind of the provider, or `nil` if there was none.
+    public var rewind: Rewind?
     /// The last error, or `nil` if there was none since the last success.
     public var error: String?
 

@@ -153,6 +153,7 @@ extension Ledger.Entry {
     state = report.state
     error = report.error
     from = counts.from
+    if counts.rewinds > 0 { rewind = Rewind(from: counts.rewound, to: counts.from, count: counts.rewinds) }
     offset = report.durable
     let before = counts.baseline &+ counts.overwrittenBaseline &+ counts.inHolesBaseline
     accepted = tally.accepted > before ? tally.accepted - before : 0

@@ -18,7 +18,7 @@ struct CursorKeeper {
   /// The position on disk.
   private(set) var durable: CursorPosition
 
-  private let log: DeliveredLog
+  let log: DeliveredLog
   private let calls: SystemCalls
   private let clock: DeliveryClock
   private let interval: Duration
@@ -61,7 +61,10 @@ struct CursorKeeper {
     let from = isNew ? try directory.offset(of: orders.options.start, end: end) : resumption.offset
     let tally = try directory.tally(from: from)
     var counts = DeliveryCounts(from: max(from, tally.firstOffset), tally)
-    if case .position(let found) = cursor.found, let before = found.counts { counts.restarts = before.restarts &+ 1 }
+    if case .position(let found) = cursor.found, let before = found.counts {
+      counts.restarts = before.restarts &+ 1
+      (counts.rewinds, counts.rewound, counts.origin) = (before.rewinds, before.rewound, before.origin)
+    }
     if cursor.found == .damaged { counts.restarts = 1 }
     start = CursorPosition(
       offset: counts.from, last: nil, certain: min(counts.from, log.durableOffset ?? 0), counts: counts)
@@ -116,6 +119,16 @@ struct CursorKeeper {
       return false
     }
     return true
+  }
+
+  /// Moves the cursor on disk to a position from which everything begins again.
+  mutating func restart(at position: CursorPosition) throws(WeirError) {
+    try cursor.move(to: position)
+    start = position
+    durable = position
+    isMoved = false
+    isNew = false
+    error = nil
   }
 
   /// Tells the log that it may remove what every provider has received. Returns `true` if another provider's cursor is

@@ -69,6 +69,8 @@ final class DeliveryLoop {
   /// when the other provider makes progress.
   var isHeldUpByOthers = false
   let attempts: AttemptLog
+  /// A position to which the provider is to be set back.
+  var rewindOrder: DeliveryOptions.Start?
   var ending: WorkerEnding?
   var endingSince = Duration.zero
   /// The current problems, by kind.
@@ -140,6 +142,7 @@ final class DeliveryLoop {
   /// Checks everything once, and does the first thing that is due. If nothing is due, waits.
   private func step() {
     takeOrders()
+    rewindIfOrdered()
     watchForSignals()
     read()
     bury([])
@@ -221,6 +224,7 @@ final class DeliveryLoop {
     let taken = shared.takeOrders()
     signal(taken.signals)
     if taken.isToResume { resume() }
+    rewindOrder = taken.rewind ?? rewindOrder
     if ending == nil, let wanted = taken.ending {
       ending = wanted
       endingSince = clock.now

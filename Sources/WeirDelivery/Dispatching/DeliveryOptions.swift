@@ -45,6 +45,8 @@ public struct DeliveryOptions: Sendable {
     case end
     /// The first event that was captured at this time or later.
     case time(Timestamp)
+    /// The event at this offset, or the first event after it. The offset is at most that of the next captured event.
+    case offset(Offset)
   }
 
   /// The place where the provider starts if it has no cursor. Default ``Start/beginning``.

@@ -251,7 +251,7 @@ public final class Dispatcher: Sendable {
   public func remove(_ name: String) async throws(WeirError) {
     guard Cursor.isProviderName(name) else { throw unknown(name) }
     try claim(name, "is being added or removed") { _ in true }
-    defer { state.withLock { _ = $0.busy.remove(name) } }
+    defer { unclaim(name) }
     if let worker = worker(named: name) {
       await finish([worker], .removal)
       state.withLock { _ = $0.workers.removeValue(forKey: name) }
@@ -327,7 +327,7 @@ extension Dispatcher {
   }
 
   /// Reserves a name for a change, if `condition` holds for the names of the workers.
-  private func claim(
+  func claim(
     _ name: String, _ problem: String, _ condition: (Dictionary<String, ProviderWorker>.Keys) -> Bool
   ) throws(WeirError) {
     guard log.isOfThisProcess else { throw forked }
@@ -345,7 +345,12 @@ extension Dispatcher {
     }
   }
 
-  private var closed: WeirError {
+  /// Ends the reservation of a name.
+  func unclaim(_ name: String) {
+    state.withLock { _ = $0.busy.remove(name) }
+  }
+
+  var closed: WeirError {
     WeirError(.closed, "the dispatcher of \(directory) is shut down; create another dispatcher", path: directory)
   }
 

@@ -121,6 +121,8 @@ extension Dispatcher {
         let (now, state, isStarted) = worker.shared.read {
           ($0.report, $0.stateAtEnd ?? $0.report.state, $0.isStarted)
         }
+        // A rewind during the call began the counts again.
+        let before = now.counts.rewinds == before.counts.rewinds ? before : WorkerReport()
         let error = isStarted ? now.error ?? end.error?.message : "the dispatcher is not running; call run()"
         return DeliveryReport.Entry(
           provider: worker.orders.name, acknowledged: now.acknowledged &- before.acknowledged,

@@ -79,6 +79,19 @@ final class ProviderWorker: Sendable {
     takeLoop()?.finish()
   }
 
+  /// Rewinds a worker that has not started, and returns the result. Orders the rewind of any other worker, and returns
+  /// `nil`.
+  func rewind(to position: DeliveryOptions.Start) -> Result<Rewind, WeirError>? {
+    let done = loop.withLock { $0?.rewind(to: position) }
+    if done == nil {
+      shared.order { state in
+        state.rewind = position
+        state.rewound = nil
+      }
+    }
+    return done
+  }
+
   private func takeLoop() -> sending DeliveryLoop? {
     loop.withLock { loop -> sending DeliveryLoop? in
       let taken = loop

@@ -16,6 +16,13 @@ extension LogDirectory {
     switch start {
     case .beginning: return 0
     case .end: return end
+    case .offset(let offset):
+      guard offset <= end else {
+        throw WeirError(
+          .invalid, "the log \(path) has no offset \(offset) yet; start at \(end), the next offset, at the latest",
+          path: path)
+      }
+      return offset
     case .time(let time):
       var low: Offset = 0
       var high = end

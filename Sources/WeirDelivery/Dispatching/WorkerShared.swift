@@ -52,6 +52,10 @@ final class WorkerShared: Sendable {
     /// Signals for the flush plan that the worker has not taken yet.
     var signals: FlushPolicy.Triggers = []
     var isToResume = false
+    /// A position to which the provider is to be set back, which the worker has not taken yet.
+    var rewind: DeliveryOptions.Start?
+    /// The result of the last rewind; `nil` while one is ordered.
+    var rewound: Result<Rewind, WeirError>?
     var ending: WorkerEnding?
     /// Whether the worker's thread was started.
     var isStarted = false
@@ -94,14 +98,24 @@ final class WorkerShared: Sendable {
     alarm.ring()
   }
 
-  /// Returns the orders. Signals and the resumption are returned only once.
-  func takeOrders() -> (signals: FlushPolicy.Triggers, isToResume: Bool, ending: WorkerEnding?) {
+  /// The orders of a worker.
+  struct Orders {
+    var signals: FlushPolicy.Triggers
+    var isToResume: Bool
+    var rewind: DeliveryOptions.Start?
+    var ending: WorkerEnding?
+  }
+
+  /// Returns the orders. All but the ending are returned only once.
+  func takeOrders() -> Orders {
     state.withLock { state in
       defer {
         state.signals = []
         state.isToResume = false
+        state.rewind = nil
       }
-      return (state.signals, state.isToResume, state.ending)
+      return Orders(
+        signals: state.signals, isToResume: state.isToResume, rewind: state.rewind, ending: state.ending)
     }
   }
 

@@ -216,14 +216,11 @@ extension PlanMapping {
 
   private mutating func start(_ map: [String: DocumentNode]) -> DeliveryOptions.Start? {
     guard let text = text(map, "start") else { return nil }
-    switch text {
-    case "beginning": return .beginning
-    case "end": return .end
-    default:
-      if let time = Timestamp(text: text, form: .strict) { return .time(time) }
-      problem(map["start"]?.line ?? 0, "start is beginning, end, or a time such as 2026-11-21T09:30:00Z")
-      return nil
-    }
+    if let start = DeliveryOptions.Start(text: text) { return start }
+    if let time = Timestamp(text: text, form: .strict) { return .time(time) }
+    problem(
+      map["start"]?.line ?? 0, "start is beginning, end, offset:N, or a time such as 2026-11-21T09:30:00Z")
+    return nil
   }
 
   private mutating func annotations(_ node: DocumentNode) -> DeliveryOptions.Annotations {
@@ -313,6 +310,22 @@ extension PlanMapping {
     defer { place = outer }
     place = place.isEmpty ? name : "\(place).\(name)"
     return body(&self)
+  }
+}
+
+extension DeliveryOptions.Start {
+  /// Reads `beginning`, `end` or `offset:N`. Returns `nil` for any other text, such as a time.
+  package init?(text: String) {
+    switch text {
+    case "beginning": self = .beginning
+    case "end": self = .end
+    default:
+      let digits = text.dropFirst("offset:".count)
+      guard text.hasPrefix("offset:"), digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+        let offset = Offset(digits)
+      else { return nil }
+      self = .offset(offset)
+    }
   }
 }
 

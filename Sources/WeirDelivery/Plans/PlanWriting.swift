@@ -44,6 +44,7 @@ enum PlanWriting {
       case .beginning: nil
       case .end: "end"
       case .time(let time): time.description
+      case .offset(let offset): "offset:\(offset)"
       }
     return .map(
       (entry.destination.map(keys) ?? []) + [("contract", contract)] + preparation(entry).filter { $0.0 != "pseudonym" }

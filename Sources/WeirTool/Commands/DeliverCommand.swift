@@ -79,8 +79,9 @@
 
     @Option(
       help: """
-        Where a provider begins that has no position in the log yet: beginning, end, or a time such as \
-        2026-11-21T09:30:00Z (default: the plan's, or beginning).
+        Where a provider begins that has no position in the log yet: beginning, end, offset:N, or a time such as \
+        2026-11-21T09:30:00Z (default: the plan's, or beginning). To set a provider back that has a position, see weir \
+        rewind.
         """,
       transform: StartArgument.init(parsing:))
     var from: StartArgument?

@@ -27,7 +27,9 @@
         accepted in a redrive since), pending, pending_since (when the oldest pending \
         event was captured: RFC 3339, or null), lost (an object: removed, damaged, \
         withheld, overwritten), balanced (whether accepted is the sum of the others), \
-        stopped (the provider's reason if its last call stopped delivery, or null).
+        stopped (the provider's reason if its last call stopped delivery, or null), \
+        rewound (an object with count, from and to if the provider was rewound, or \
+        null: then the numbers are about the events since to).
 
         The reasons in dropped: full, no_lane, too_large, closed, detached, storage, \
         invalid, sampled (left out on purpose; from a live writer, the number up to \

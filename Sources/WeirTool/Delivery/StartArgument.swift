@@ -19,14 +19,12 @@
 
     init(parsing text: String) throws(ValidationError) {
       let position: DeliveryOptions.Start
-      switch text {
-      case "beginning": position = .beginning
-      case "end": position = .end
-      default:
-        guard let instant = Instant(argument: text) else {
-          throw ValidationError("give beginning, end, or a time such as 2026-11-21T09:30:00Z")
-        }
+      if let known = DeliveryOptions.Start(text: text) {
+        position = known
+      } else if let instant = Instant(argument: text) {
         position = .time(instant.timestamp)
+      } else {
+        throw ValidationError("give beginning, end, offset:N, or a time such as 2026-11-21T09:30:00Z")
       }
       self.init(position: position, description: text)
     }

@@ -18,6 +18,8 @@
     var balanced: Bool
     /// The reason, if the provider's last call stopped delivery; otherwise `nil`.
     @Nullable var stopped: String?
+    /// The last rewind; `nil` if there was none.
+    @Nullable var rewound: RewindReport?
 
     init(_ entry: Ledger.Entry) {
       provider = entry.provider
@@ -30,6 +32,7 @@
       pendingSince = entry.pendingSince?.description
       lost = Dictionary(uniqueKeysWithValues: Ledger.LossReason.allCases.map { ($0.rawValue, entry.lost[$0] ?? 0) })
       balanced = entry.isBalanced
+      rewound = entry.rewind.map { RewindReport(count: $0.count, from: $0.from, to: $0.to) }
       stopped = if case .stopped(let reason) = entry.state { reason } else { nil }
     }
 
@@ -40,11 +43,24 @@
       let reasons = losses.map { "\($0.key): \(Quantity.count($0.value))" }.joined(separator: ", ")
       // The sum of the numbers in a forged cursor may overflow.
       let total = losses.reduce(0) { $0 &+ $1.value }
-      return "\(Quantity.count(acknowledged)) acknowledged, \(Quantity.count(rejected)) rejected, "
-        + "\(Quantity.count(pending)) pending\(pendingSince.map { " since \($0)" } ?? ""), "
-        + "\(Quantity.count(total)) lost"
-        + (reasons.isEmpty ? "" : " (\(reasons))") + " of \(Quantity.count(accepted)) accepted"
-        + (balanced ? "" : ": does not balance") + (stopped.map { "; stopped: \(Terminal.printable($0))" } ?? "")
+      var text = "\(Quantity.count(acknowledged)) acknowledged, \(Quantity.count(rejected)) rejected, "
+      text += "\(Quantity.count(pending)) pending\(pendingSince.map { " since \($0)" } ?? ""), "
+      text += "\(Quantity.count(total)) lost"
+      text += (reasons.isEmpty ? "" : " (\(reasons))") + " of \(Quantity.count(accepted)) accepted"
+      if !balanced { text += ": does not balance" }
+      if let rewound { text += "; rewound from offset \(rewound.from) to \(rewound.to), and counted from there" }
+      if let stopped { text += "; stopped: \(Terminal.printable(stopped))" }
+      return text
     }
+  }
+
+  /// The keys of a rewind in `weir stat --json`.
+  struct RewindReport: Encodable {
+    /// How often the provider was rewound.
+    var count: UInt64
+    /// The first offset that was not settled before the last rewind.
+    var from: UInt64
+    /// The offset to which the provider was set back.
+    var to: UInt64
   }
 #endif

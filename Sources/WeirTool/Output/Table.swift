@@ -25,8 +25,8 @@
 
   /// A value of a report that is written as null if the value is `nil`, so that the key is always present.
   @propertyWrapper
-  struct Nullable: Encodable {
-    var wrappedValue: String?
+  struct Nullable<Value: Encodable>: Encodable {
+    var wrappedValue: Value?
 
     func encode(to encoder: any Encoder) throws {
       var container = encoder.singleValueContainer()

@@ -245,7 +245,8 @@ struct DeliveryPlanTests {
         "\"6xx\" is no status", "\"199\" is no status", "\"+40\" is no status",
       ]
     ),
-    ("{\"providers\": {\"a\": {\"start\": \"soon\"}}}", ["start is beginning, end, or a time"]),
+    ("{\"providers\": {\"a\": {\"start\": \"soon\"}}}", ["start is beginning, end, offset:N, or a time"]),
+    ("{\"providers\": {\"a\": {\"start\": \"offset:-1\"}}}", ["start is beginning, end, offset:N, or a time"]),
     ("{\"providers\": {\"a\": {\"flush\": {\"interval\": 5}}}}", ["interval is not a duration"]),
     ("{\"providers\": {\"a\": {\"flush\": {\"interval\": \"-5s\"}}}}", ["interval is not a duration"]),
     ("{\"providers\": {\"a\": {\"flush\": {\"triggers\": [\"never\"]}}}}", ["there is no trigger \"never\""]),

@@ -128,7 +128,9 @@ struct CursorTests {
     #expect(CursorSlot.read(slot { $0[511] = 1 }) == .damaged)
     #expect(CursorSlot.read(slot { $0[8] = 0 }) == .damaged)
     #expect(CursorSlot.read(slot { $0[0] ^= 1 }) == .damaged)
-    #expect(CursorSlot.read(slot { $0[8] = 3 }) == .newer(3))
+    #expect(CursorSlot.read(slot { $0[8] = 4 }) == .newer(4))
+    // Version 3 is for those that were rewound.
+    #expect(CursorSlot.read(slot { $0[8] = 3 }) == .damaged)
   }
 
   /// What became of events, with numbers that are all different.
@@ -161,6 +163,27 @@ struct CursorTests {
       #expect(try found(directory) == .position(zero))
       #expect(CursorSlot(sequence: 1, position: position(1)).bytes[8] == 1)
       #expect(CursorSlot(sequence: 1, position: delivered).bytes[8] == 2)
+    }
+  }
+
+  @Test func `a rewind is kept, in a version of its own`() throws {
+    try withDirectory { directory in
+      var rewound = delivered
+      rewound.counts?.rewinds = 3
+      rewound.counts?.rewound = .max
+      rewound.counts?.origin = 7
+      let cursor = try Cursor("provider", of: directory)
+      try cursor.move(to: rewound)
+      #expect(try found(directory) == .position(rewound))
+      let bytes = CursorSlot(sequence: 1, position: rewound).bytes
+      #expect(bytes[8] == 3)
+      for place in 0..<CursorSlot.byteCount {
+        var flipped = bytes
+        flipped[place] ^= 0x10
+        #expect(CursorSlot.read(flipped) == .damaged)
+      }
+      #expect(rewound.counts?.firstFrom == 7)
+      #expect(delivered.counts?.firstFrom == 11)
     }
   }
 

@@ -217,7 +217,7 @@
     }
 
     @Test(arguments: [
-      (["--from", "wrong"], "give beginning, end, or a time"), (["--budget", "5"], "such as 90s"),
+      (["--from", "wrong"], "give beginning, end, offset:N, or a time"), (["--budget", "5"], "such as 90s"),
       (["--budget", "0s"], "such as 90s"), (["--budget", "s"], "such as 90s"),
     ])
     func `a wrong start is answered with what is right`(_ arguments: [String], _ words: String) throws {
