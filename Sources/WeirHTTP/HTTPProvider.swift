@@ -24,7 +24,8 @@
   /// **Duplicates.** Every event carries its id in the field that the vendor uses to detect duplicates. An endpoint
   /// that works as documented keeps each event once, however often it is sent.
   ///
-  /// **Failover.** With ``HTTPConfiguration/failover``, requests go to a second endpoint while the first fails. A call of ``deliver(_:)`` is one attempt, whichever endpoint gets its requests.
+  /// **Failover.** With ``HTTPConfiguration/failover``, requests go to a second endpoint while the first fails. A call
+  /// of ``deliver(_:)`` is one attempt, whichever endpoint gets its requests.
   ///
   /// **Redirects** are followed only on the same host, and only if they repeat the same request (307 and 308). Any
   /// other redirect stops delivery: it could pass the key on, or lead to a page that accepts nothing.

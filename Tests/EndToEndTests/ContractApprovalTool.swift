@@ -1,5 +1,5 @@
-// ContractApprovalTool.swift: `weir contract diff --approvals` and `weir contract approve`: what fails, what is written,
-// exit codes.
+// ContractApprovalTool.swift: `weir contract diff --approvals` and `weir contract approve`: what fails, what is
+// written, exit codes.
 import Foundation
 import Testing
 

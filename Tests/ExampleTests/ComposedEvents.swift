@@ -1,7 +1,7 @@
 // page: Sources/Weir/Weir.docc/Guides/ContractCode.md
 //
-// Events that are composed of the protocols of a contract. The code of the contract is Composed/MessageEvents.swift, made
-// by `weir contract swift`.
+// Events that are composed of the protocols of a contract. The code of the contract is Composed/MessageEvents.swift,
+// made by `weir contract swift`.
 
 import Foundation
 import Testing

@@ -15,8 +15,8 @@
 ///
 /// The events are named after type and case (`Checkout.completed`), and each event carries the names of its fields. A
 /// case with an unlabelled associated value is refused as ``DropReason/invalid``, because the log would have no name
-/// for the field. A `Codable` structure is one event, named ``eventName``. A kind and sensitive fields are declared with
-/// ``EventType/init(codable:kind:sensitive:)``.
+/// for the field. A `Codable` structure is one event, named ``eventName``. A kind and sensitive fields are declared
+/// with ``EventType/init(codable:kind:sensitive:)``.
 ///
 /// A capture costs some 600 nanoseconds, and more if many threads capture at once: the standard library allocates the
 /// containers that the value is encoded into, and their metadata is shared by all threads.

@@ -70,8 +70,8 @@ public struct EventType: Hashable, Sendable {
     self.init(name, [], wireID: nil, kind: nil, formerNames: [], isTagged: true)
   }
 
-  /// Creates the declaration of an event of a `Codable` type, which needs a declaration only for a kind or for sensitive
-  /// fields.
+  /// Creates the declaration of an event of a `Codable` type, which needs a declaration only for a kind or for
+  /// sensitive fields.
   ///
   /// ```swift
   /// struct Login: Codable, Event {

@@ -28,8 +28,8 @@ public struct StoredEvent: Hashable, Sendable {
   public let fields: FieldObject
 
   /// The event's declaration as stored in the log, with the fields of the program that captured the event. `nil` if the
-  /// declaration is lost, or if there is none: events captured by name have no declaration, and events of `Codable` types
-  /// only one that says more than the name (``EventType/init(codable:kind:sensitive:)``).
+  /// declaration is lost, or if there is none: events captured by name have no declaration, and events of `Codable`
+  /// types only one that says more than the name (``EventType/init(codable:kind:sensitive:)``).
   public let declaration: EventType?
 
   /// The global fields, user, view and bound fields that the event was captured with.

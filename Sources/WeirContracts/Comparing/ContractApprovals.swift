@@ -1,4 +1,5 @@
-// ContractApprovals: who approved which changes of a contract, as a file of JSON Lines that is kept beside the contract.
+// ContractApprovals: who approved which changes of a contract, as a file of JSON Lines that is kept beside the
+// contract.
 //
 // A line is one approval. Lines are sorted by their bytes, so the same approvals always have the same bytes, and
 // approvals of different people are different lines, which git merges like any text.
@@ -14,8 +15,8 @@ import WeirJSON
 
 /// Who approved which changes of a contract.
 ///
-/// An approval is bound to the content of the change: the event, the field, the kind of difference, and what the old and
-/// the new contract have at this place. An approval does not cover a later, different change of the same field. An
+/// An approval is bound to the content of the change: the event, the field, the kind of difference, and what the old
+/// and the new contract have at this place. An approval does not cover a later, different change of the same field. An
 /// approval of a change that is not breaking does not cover a breaking change.
 ///
 /// ```swift

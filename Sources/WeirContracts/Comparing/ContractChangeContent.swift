@@ -30,11 +30,18 @@ struct ContractChangeContent: Hashable, Sendable {
     case .contractRenamed: return .text(compiled.contract.name)
     case .versionChanged: return .text(compiled.contract.version)
     case .unknownEventsChanged: return .bool(compiled.contract.allowsUnknownEvents)
+    case .requiredKindChanged: return .bool(compiled.contract.requiresKind)
     default: break
+    }
+    guard !change.event.isEmpty else {
+      return compiled.everyEvent?.field(at: change.field, in: ContextParts.name)?.node.keeping(change.what.keys)
+        ?? DocumentNode(.null)
     }
     guard let event = compiled.event(change.event) else { return DocumentNode(.null) }
     if change.field.isEmpty { return event.node.keeping(change.what.keys) }
-    return event.field(at: change.field)?.node.keeping(change.what.keys) ?? DocumentNode(.null)
+    let field =
+      event.members.field(at: change.field) ?? event.context?.field(at: change.field, in: ContextParts.name)
+    return field?.node.keeping(change.what.keys) ?? DocumentNode(.null)
   }
 }
 
@@ -42,7 +49,7 @@ extension ContractChange.What {
   /// The keys of a contract's file that a change of this kind is about; `nil` for all.
   fileprivate var keys: Set<String>? {
     switch self {
-    case .contractRenamed, .versionChanged, .unknownEventsChanged: []
+    case .contractRenamed, .versionChanged, .unknownEventsChanged, .requiredKindChanged: []
     case .eventAdded, .eventRemoved, .fieldAdded, .fieldRemoved: nil
     case .eventKindChanged: ["kind"]
     case .eventOpened, .eventClosed: ["open"]
@@ -74,15 +81,22 @@ extension CompiledEvent {
   fileprivate var node: DocumentNode {
     var rule = rule
     rule.fields = []
-    return ContractWriting.node(rule).with("fields", members.node)
+    let node = ContractWriting.node(rule).with("fields", members.node)
+    return context.map { node.with(ContextParts.name, $0.node) } ?? node
   }
+}
 
-  /// Returns the field at a path of ``ContractChange/field``.
-  fileprivate func field(at path: String) -> CompiledField? {
+extension CompiledMembers {
+  /// Returns the field at a path of ``ContractChange/field``. The path begins with `place`, if there is one.
+  fileprivate func field(at path: String, in place: String? = nil) -> CompiledField? {
     guard case .success(let path) = FieldPath.parse(path) else { return nil }
-    var inside: CompiledMembers? = members
+    var steps = path.steps[...]
+    if let place {
+      guard case .member(place)? = steps.popFirst() else { return nil }
+    }
+    var inside: CompiledMembers? = self
     var field: CompiledField?
-    for step in path.steps {
+    for step in steps {
       switch step {
       case .member(let name): field = inside?.positions[name].flatMap { inside?.fields[$0] }
       case .element: field = field?.element

@@ -16,9 +16,10 @@ extension Contract {
   /// Returns the contract as JSON Schema, draft 2020-12.
   ///
   /// The schema describes an event as `EventJSON` of WeirDelivery writes events: an object with the keys `name` and
-  /// `fields`. The fields of the event `checkout.completed` are the definition `$defs`/`checkout.completed`, which other
-  /// schemas may refer to. Every event without violations is valid. What JSON Schema can't say is named in `$comment`, so
-  /// that an event with violations may be valid: see <doc:ContractCode>. Equal contracts have equal schemas.
+  /// `fields`. The fields of the event `checkout.completed` are the definition `$defs`/`checkout.completed`, which
+  /// other schemas may refer to. Every event without violations is valid. What JSON Schema can't say is named in
+  /// `$comment`, so that an event with violations may be valid: see <doc:ContractCode>. Equal contracts have equal
+  /// schemas.
   ///
   /// Throws what ``compiled()`` throws.
   public func jsonSchema() throws(ContractError) -> Data {

@@ -1,4 +1,5 @@
-// SwiftCode: a contract as Swift code: a protocol for each kind of event and for each field, a structure for each event.
+// SwiftCode: a contract as Swift code: a protocol for each kind of event and for each field, a structure for each
+// event.
 
 import Weir
 

@@ -1,7 +1,7 @@
 // SwiftNames: names of a contract as names of Swift: of types, of properties and of enum cases.
 //
-// A name of Swift depends on the name of the contract alone, unless two names of the contract would become the same name
-// of Swift. Such names get a checksum of the contract's name, so that no name of Swift depends on the order of the
+// A name of Swift depends on the name of the contract alone, unless two names of the contract would become the same
+// name of Swift. Such names get a checksum of the contract's name, so that no name of Swift depends on the order of the
 // contract.
 
 import Weir
@@ -44,7 +44,8 @@ enum SwiftNames {
   /// Returns the name as code: with backticks if it is a word of the language.
   static func code(_ name: String) -> String { words.contains(name) ? "`\(name)`" : name }
 
-  /// Gives every key a name of its own. Names in `taken` get `suffix`. Of keys with the same name, each gets a checksum.
+  /// Gives every key a name of its own. Names in `taken` get `suffix`. Of keys with the same name, each gets a
+  /// checksum.
   static func distinct(
     _ keys: [String], taken: Set<String> = [], suffix: String = "", _ name: (String) -> String
   ) -> [String: String] {
@@ -84,8 +85,8 @@ enum SwiftNames {
     return part.isEmpty ? parts : parts + [part]
   }
 
-  /// Letters and digits that Swift allows in names everywhere. Combining characters are left out: names that differ only
-  /// in them look the same.
+  /// Letters and digits that Swift allows in names everywhere. Combining characters are left out: names that differ
+  /// only in them look the same.
   private static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true

@@ -13,7 +13,8 @@ package import WeirContracts
 /// A journey is read from the files alone, in any process: the log, the violations that an `Inspector` logged, the
 /// cursors, the dead letters and the logs of attempts. Events that a live process has settled but not yet recorded on
 /// disk are shown as pending. The logs of attempts and of violations are limited in size and best effort: the attempts
-/// and flags of an old event may be gone, but ``Outcome/fate`` is always known. Sensitive values are replaced. No provider's message contains credentials.
+/// and flags of an old event may be gone, but ``Outcome/fate`` is always known. Sensitive values are replaced. No
+/// provider's message contains credentials.
 public struct Journey: Hashable, Sendable {
   /// The event, with sensitive values replaced unless they were requested.
   public var event: StoredEvent

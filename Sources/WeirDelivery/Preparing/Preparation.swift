@@ -10,7 +10,8 @@ import WeirContracts
 ///  2. **The contract** is checked against the event with its derived fields and its context. Missing mandatory fields
 ///     get their defaults, flagged ``PreparedEvent/Flag/defaulted(field:)``. Violations are in
 ///     ``PreparedEvent/violations``, and the event is flagged ``PreparedEvent/Flag/violating``. Derived fields are not
-///     unknown fields. Unknown fields are left out if ``DeliveryOptions/omitsUnknownFields`` is true. An event without a
+///     unknown fields. Unknown fields are left out if ``DeliveryOptions/omitsUnknownFields`` is true. An event without
+///     a
 ///     kind gets the kind that the contract has for the event.
 ///  3. **Duplicates** are flagged ``PreparedEvent/Flag/duplicate(of:)``, by the event as it was captured.
 ///  4. **Redaction**: ``FieldValue/redacted`` replaces the values that the event's declaration, the contract or the

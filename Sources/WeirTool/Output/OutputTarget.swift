@@ -13,8 +13,8 @@
     private let descriptor: Int32
     private var isFinished = false
 
-    /// Standard output for `nil`; otherwise a plain file that need not exist yet. By default, only the user may read the
-    /// file: exports hold events.
+    /// Standard output for `nil`; otherwise a plain file that need not exist yet. By default, only the user may read
+    /// the file: exports hold events.
     init(_ path: String?, permissions: mode_t = 0o600) throws(ToolError) {
       self.path = path
       guard let path else {
