@@ -85,7 +85,8 @@ package final class Cursor {
     let directory = try calls.openDirectory(directoryName, in: try calls.openDirectory(logDirectory))
     // The lock is removed last. So a process that takes the lock afterwards finds no cursor.
     let files = [
-      "", ".new", ".user", ".user.new", ".users", ".users.new", ".plan", ".plan.new", ".backoff", ".backoff.new", ".lock",
+      "", ".new", ".user", ".user.new", ".users", ".users.new", ".plan", ".plan.new", ".backoff", ".backoff.new",
+      ".lock",
     ]
     for file in files { try calls.unlink(name + file, in: directory) }
     try calls.syncDirectory(directory)

@@ -32,6 +32,11 @@ package func startThread(_ name: String, _ body: sending @escaping () -> Void) t
   pthread_detach(thread)
 }
 
+/// Gives the calling thread a nice value. On Linux, the nice value belongs to the thread.
+package func lowerThreadPriority(to niceness: Int) {
+  _ = setpriority(PRIO_PROCESS, 0, Int32(niceness))
+}
+
 private final class ThreadBody {
   private let name: String
   private let body: () -> Void

@@ -50,6 +50,7 @@ extension DeliveryLoop {
     let call = ProviderCall(shared.alarm) { await DeliveryAnswer.of { try await provider.deliver(events) } }
     let answer = answer(of: call)
     guard ending != .abandonment else { return }
+    quietUntil = max(quietUntil, start + orders.options.budget.pause(after: batch.reduce(0) { $0 + $1.bytes }))
     let settlement = Settlement(batch, answer ?? unanswered("deliver(_:)"))
     let took = clock.now - start
     attempts.write(Attempt(batch, answer, settlement, began: began, took: took))

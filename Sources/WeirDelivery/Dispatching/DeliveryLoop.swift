@@ -85,7 +85,7 @@ final class DeliveryLoop {
     self.keeper = keeper
     span = SettledSpan(keeper.start)
     queue = DeliveryQueue(options.flush)
-    plan = FlushPlan(options.flush)
+    plan = FlushPlan(options.flush, rule: options.flushRule)
     preparation = Preparation(options, mapper: orders.provider.attachedMapper)
     reader = WorkerReader(orders.log.directory)
     pause = orders.configuration.firstPause

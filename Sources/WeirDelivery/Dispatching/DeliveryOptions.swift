@@ -37,6 +37,28 @@ public struct DeliveryOptions: Sendable {
     public init() {}
   }
 
+  /// What delivery to a provider may take of the network and of the provider: delivery is a good neighbour. Backlogs
+  /// take longer.
+  public struct Budget: Hashable, Sendable {
+    /// The maximum number of calls of ``Provider/deliver(_:)`` in a second; `nil` (the default) for no limit. Above 0;
+    /// 0.5 is a call every two seconds.
+    public var callsPerSecond: Double?
+
+    /// The maximum number of bytes in a second, as the events are encoded in the log; `nil` (the default) for no limit.
+    /// At least 1. A call that takes more than that is followed by a longer pause.
+    public var bytesPerSecond: Int?
+
+    /// Creates a budget without limits.
+    public init() {}
+
+    /// The pause between the beginning of a call with so many bytes and the next call.
+    func pause(after bytes: Int) -> Duration {
+      let calls = callsPerSecond.map { 1 / $0 } ?? 0
+      let seconds = max(calls, bytesPerSecond.map { Double(bytes) / Double($0) } ?? 0)
+      return .nanoseconds(Int64(min(seconds, 1e9) * 1e9))
+    }
+  }
+
   /// The place where a provider without a cursor starts.
   public enum Start: Hashable, Sendable {
     /// The oldest event in the log.
@@ -119,8 +141,17 @@ public struct DeliveryOptions: Sendable {
   /// notices in the sum.
   public var sendsGaps = true
 
+  /// The most events of some names that the provider gets in a time. Default none.
+  public var rateCaps: [RateCap] = []
+
   /// Determines when events go out, and how many at once.
   public var flush = FlushPolicy()
+
+  /// Determines when events go out, beside ``flush``; `nil` (the default) for no rule.
+  public var flushRule: (any FlushRule)?
+
+  /// The calls and bytes that the delivery to this provider may take in a second.
+  public var budget = Budget()
 
   /// The waits after failures, and the circuit breaker.
   public var backoff = Backoff()

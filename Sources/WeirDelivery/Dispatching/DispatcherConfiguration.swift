@@ -32,6 +32,11 @@ extension Dispatcher {
     /// before it is cancelled. Default 5 s.
     public var closingTime = Duration.seconds(5)
 
+    /// The nice value of the providers' threads, from 0 (the default) to 19: with more, delivery gives way to the
+    /// program and to others when processors are short. A provider's own code, such as an HTTP client's, runs on
+    /// threads of the program, with the program's priority.
+    public var niceness = 0
+
     /// The maximum size of one provider's log of attempts, in bytes. The oldest records are removed. Default 16 MiB.
     public var attemptLogBytes = 16 << 20
 

@@ -34,6 +34,7 @@ struct FlushPlan: Sendable {
   }
 
   private let policy: FlushPolicy
+  private let rule: (any FlushRule)?
 
   /// The number of events that were read and have not gone out yet.
   private(set) var events = 0
@@ -56,8 +57,9 @@ struct FlushPlan: Sendable {
   private var isAtEnd = false
 
   /// Creates a plan for a policy that ``FlushPolicy/validate(_:)`` accepted.
-  init(_ policy: FlushPolicy) {
+  init(_ policy: FlushPolicy, rule: (any FlushRule)? = nil) {
     self.policy = policy
+    self.rule = rule
   }
 
   // MARK: News
@@ -148,6 +150,7 @@ struct FlushPlan: Sendable {
     var times: [Duration] = []
     if policy.triggers.contains(.interval) { times.append(arrivals[gone].time + policy.interval) }
     if policy.triggers.contains(.idle) { times.append(lastArrival + policy.idleAfter) }
+    if case .after(let time)? = rule?.due(waiting(at: now)) { times.append(now + max(time, .milliseconds(1))) }
     return times.min()
   }
 
@@ -178,7 +181,13 @@ struct FlushPlan: Sendable {
     if firstsHeld > 0 { reached.insert(.firstEvents) }
     if now - arrivals[gone].time >= policy.interval { reached.insert(.interval) }
     if now - lastArrival >= policy.idleAfter { reached.insert(.idle) }
-    return reached.intersection(policy.triggers)
+    reached.formIntersection(policy.triggers)
+    if rule?.due(waiting(at: now)) == .now { reached.insert(.rule) }
+    return reached
+  }
+
+  private func waiting(at now: Duration) -> WaitingEvents {
+    WaitingEvents(count: events, bytes: bytes, oldest: now - arrivals[gone].time, latest: now - lastArrival)
   }
 
   private mutating func endFlushIfDone() {
@@ -189,6 +198,9 @@ struct FlushPlan: Sendable {
 }
 
 extension FlushPolicy.Triggers {
+  /// The ``FlushRule`` says so. No policy has this trigger.
+  static let rule = FlushPolicy.Triggers(rawValue: 1 << 31)
+
   /// The triggers that are reported by a signal, and not derived from the waiting events.
   static let signals: FlushPolicy.Triggers = [.start, .suspend, .resume, .reachable, .overflow, .shutdown, .demand]
 }

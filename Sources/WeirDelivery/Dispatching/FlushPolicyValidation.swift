@@ -43,6 +43,14 @@ extension DeliveryOptions {
       try check(window >= .zero, place + "duplicateWindow", window, "0 or more")
     }
     try check(duplicateMemory >= 1, place + "duplicateMemory", duplicateMemory, "at least 1")
+    let calls = budget.callsPerSecond ?? 1
+    try check(calls > 0 && calls.isFinite, place + "budget.callsPerSecond", calls, "above 0")
+    let bytes = budget.bytesPerSecond ?? 1
+    try check(bytes >= 1, place + "budget.bytesPerSecond", bytes, "at least 1")
+    for cap in rateCaps {
+      try check(cap.most >= 0, place + "rateCaps.most", cap.most, "at least 0")
+      try check(cap.per >= .milliseconds(1), place + "rateCaps.per", cap.per, "at least 1 ms")
+    }
     try check(userMemory >= 0, place + "userMemory", userMemory, "at least 0")
     try check(attemptTimeout > .zero, place + "attemptTimeout", attemptTimeout, "above 0")
   }

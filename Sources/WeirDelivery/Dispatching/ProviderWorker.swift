@@ -59,10 +59,13 @@ final class ProviderWorker: Sendable {
 
   private func start(behind gate: Monitor<Bool?>) throws(WeirError) {
     guard let loop = takeLoop() else { return }
+    let niceness = orders.configuration.niceness
     do throws(WeirError) {
       try startThread("weir-deliver") {
         _ = gate.wait(until: MonotonicTime(nanoseconds: .max)) { $0 != nil }
         guard gate.read({ $0 == true }) else { return loop.finish() }
+        // Best effort: the system refuses only a higher priority.
+        if niceness > 0 { lowerThreadPriority(to: min(niceness, 19)) }
         loop.run()
         if loop.ending == .abandonment { self.abandoned.withLock { $0 = Abandoned(loop: loop) } }
       }

@@ -97,6 +97,8 @@ struct PlanMapping: DocumentReading {
     if let flag = optionalFlag(map, "sends_gaps") { entry.options.sendsGaps = flag }
     if let time = duration(map, "attempt_timeout") { entry.options.attemptTimeout = time }
     if let node = map["flush"] { flush(node, into: &entry.options.flush) }
+    if let node = map["rate_caps"] { entry.options.rateCaps = rateCaps(node) }
+    if let node = map["budget"] { budget(node, into: &entry.options.budget) }
     if let node = map["backoff"] { backoff(node, into: &entry.options.backoff) }
   }
 
@@ -260,6 +262,27 @@ extension PlanMapping {
     if let number = whole(map, "maximum_bytes") { policy.maximumBytes = number }
   }
 
+  private mutating func rateCaps(_ node: DocumentNode) -> [RateCap] {
+    guard case .list(let nodes) = node.content else {
+      problem(node.line, "rate_caps is \(node.kindName); write a list of maps with the keys events, most and per")
+      return []
+    }
+    return nodes.compactMap { node in
+      guard let map = map(node, "a rate cap", PlanKeys.rateCap) else { return nil }
+      guard let events = map["events"], let most = whole(map, "most"), let per = duration(map, "per") else {
+        problem(node.line, "a rate cap has events, most and per")
+        return nil
+      }
+      return RateCap(events: texts(events, "events"), most: most, per: per)
+    }
+  }
+
+  private mutating func budget(_ node: DocumentNode, into budget: inout DeliveryOptions.Budget) {
+    guard let map = map(node, "budget", PlanKeys.budget) else { return }
+    if let number = number(map, "calls_per_second") { budget.callsPerSecond = number }
+    if let number = whole(map, "bytes_per_second") { budget.bytesPerSecond = number }
+  }
+
   private mutating func backoff(_ node: DocumentNode, into backoff: inout DeliveryOptions.Backoff) {
     guard let map = map(node, "backoff", PlanKeys.backoff) else { return }
     if let time = duration(map, "least") { backoff.least = time }
@@ -340,7 +363,8 @@ extension ContractError.Problem {
 
 /// The keys of plan files.
 enum PlanKeys {
-  static let plan = ["providers", "routes"] + options
+  /// `$schema` is for editors, and is not read.
+  static let plan = ["$schema", "providers", "routes"] + options
   static let route = ["events", "to"]
   static let provider = destination + options
   static let destination = [
@@ -349,12 +373,14 @@ enum PlanKeys {
   ]
   static let options = [
     "contract", "omits_unknown_fields", "mapper", "start", "duplicate_window", "duplicate_memory", "user_memory",
-    "redacts_sensitive", "annotations", "sends_gaps", "attempt_timeout", "flush", "backoff",
+    "redacts_sensitive", "annotations", "sends_gaps", "rate_caps", "attempt_timeout", "flush", "backoff", "budget",
   ]
   static let flush = [
     "triggers", "queue_limit", "delivery_size", "interval", "first_events", "idle_after", "overflow_threshold",
     "maximum_events", "maximum_bytes",
   ]
+  static let rateCap = ["events", "most", "per"]
+  static let budget = ["calls_per_second", "bytes_per_second"]
   static let backoff = ["least", "most", "failures", "open_for", "probe_events"]
 
   static let triggers: [(String, FlushPolicy.Triggers)] = [

@@ -13,6 +13,7 @@ extension PlanMapping {
     ("flattening", ["separator"]), ("snake_case", ["separator", "words"]), ("camel_case", ["separator", "words"]),
     ("title_case", ["words"]), ("json_values", ["dates"]), ("limiting", ["name_bytes", "value_bytes"]),
     ("shortening_addresses", ["in"]),
+    ("sampling", ["events", "fraction"]),
   ]
 
   /// Returns the mapper of a list of steps.
@@ -48,6 +49,20 @@ extension PlanMapping {
     }
   }
 
+  private mutating func fraction(_ map: [String: DocumentNode], _ line: Int) -> Double? {
+    let fraction: Double? =
+      switch map["fraction"]?.content {
+      case .number(.int(let number))?: Double(number)
+      case .number(.double(let number))?: number
+      default: nil
+      }
+    guard let fraction, fraction >= 0, fraction <= 1 else {
+      problem(map["fraction"]?.line ?? line, "fraction is a number from 0 to 1")
+      return nil
+    }
+    return fraction
+  }
+
   private mutating func step(_ name: String, _ map: [String: DocumentNode], _ line: Int) -> EventMapper? {
     switch name {
     case "deriving": return deriving(map, line)
@@ -69,6 +84,9 @@ extension PlanMapping {
       let names = names(node, key)
       return key == "events" ? .renaming(events: names) : .renaming(fields: names, in: text(map, "in"))
     case "joining_context": return .joiningContext()
+    case "sampling":
+      guard let events = required(map, "events", line), let fraction = fraction(map, line) else { return nil }
+      return .sampling(events: texts(events, "events"), fraction: fraction)
     case "shortening_addresses":
       guard let node = required(map, "in", line) else { return nil }
       return .shorteningAddresses(in: texts(node, "in"))

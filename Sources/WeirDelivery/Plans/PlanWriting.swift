@@ -52,7 +52,7 @@ enum PlanWriting {
           ("start", start.map(DocumentNode.text)),
           ("user_memory", changed(options.userMemory, usual.userMemory)),
           ("attempt_timeout", changed(options.attemptTimeout, usual.attemptTimeout)),
-          ("flush", flush(options.flush)), ("backoff", backoff(options.backoff)),
+          ("flush", flush(options.flush)), ("backoff", backoff(options.backoff)), ("budget", budget(options.budget)),
         ])
   }
 
@@ -71,6 +71,7 @@ enum PlanWriting {
       ("duplicate_memory", changed(options.duplicateMemory, usual.duplicateMemory)),
       ("redacts_sensitive", options.redactsSensitive ? nil : .bool(false)),
       ("pseudonym", options.pseudonym.map { .text($0.fingerprint) }),
+      ("rate_caps", options.rateCaps.isEmpty ? nil : .list(options.rateCaps.map(\.node))),
       ("annotations", options.annotations == usual.annotations ? nil : .texts(annotations.map(\.name))),
       ("sends_gaps", options.sendsGaps ? nil : .bool(false)),
       ("mapper", steps.isEmpty ? nil : .list(steps)),
@@ -104,6 +105,14 @@ enum PlanWriting {
       ("cert_key", destination.certificateKey.map(DocumentNode.text)),
       ("gzip", destination.gzip ? nil : .bool(false)), ("lz4", destination.lz4 ? .bool(true) : nil),
     ]
+  }
+
+  private static func budget(_ budget: DeliveryOptions.Budget) -> DocumentNode? {
+    let node = DocumentNode.map([
+      ("calls_per_second", budget.callsPerSecond.map { DocumentNode(.number(.double($0))) }),
+      ("bytes_per_second", budget.bytesPerSecond.map { DocumentNode.number($0) }),
+    ])
+    return node.isEmptyMap ? nil : node
   }
 
   private static func flush(_ policy: FlushPolicy) -> DocumentNode? {
@@ -141,6 +150,12 @@ enum PlanWriting {
 
   private static func changed(_ duration: Duration, _ usual: Duration) -> DocumentNode? {
     duration == usual ? nil : .text(duration.text)
+  }
+}
+
+extension RateCap {
+  fileprivate var node: DocumentNode {
+    .map([("events", .texts(events)), ("most", .number(most)), ("per", .text(per.text))])
   }
 }
 

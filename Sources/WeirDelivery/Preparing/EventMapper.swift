@@ -142,6 +142,28 @@ extension EventMapper {
     return EventMapper(.step("without", [("events", .texts(patterns))])) { event, _ in !names.match(event.name) }
   }
 
+  /// Keeps a sample of the events whose names, as the earlier mappers made them, match one of these patterns, and all
+  /// other events. The sample has all such events of about `fraction` (0 to 1) of the users: the user's id decides, and
+  /// without a user the opening that captured the event. So a user's events are kept or withheld together, by every
+  /// provider with the same fraction.
+  public static func sampling(events patterns: String..., fraction: Double) -> EventMapper {
+    sampling(events: patterns, fraction: fraction)
+  }
+
+  static func sampling(events patterns: [String], fraction: Double) -> EventMapper {
+    let names = NamePatterns(patterns)
+    let form = MapperForm.step(
+      "sampling", [("events", .texts(patterns)), ("fraction", DocumentNode(.number(.double(fraction))))])
+    return EventMapper(form) { event, _ in
+      guard names.match(event.name) else { return true }
+      let source = event.context.user?.id ?? String(event.stored.id.opening, radix: 16)
+      // The upper bits of FNV-1a of similar texts are similar, so they are mixed.
+      var hash = FNV1a.hash64(source.utf8)
+      hash = (hash ^ (hash >> 32)) &* 0x9e37_79b9_7f4a_7c15
+      return Double(hash >> 11) / Double(1 << 53) < fraction
+    }
+  }
+
   /// Keeps only events for which the closure returns `true`.
   public static func only(_ isForProvider: @escaping @Sendable (PreparedEvent) -> Bool) -> EventMapper {
     EventMapper(.closure("only(_:)")) { event, _ in isForProvider(event) }

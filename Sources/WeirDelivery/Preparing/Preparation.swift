@@ -6,6 +6,7 @@ import WeirContracts
 /// Converts an event of the log to the event that a provider gets. The steps are derived fields, contract, duplicates,
 /// redaction, and the provider's other mappers, in this order.
 ///
+///  0. **Rate caps** withhold the events beyond them.
 ///  1. **Derived fields** are added. The event's own fields are never replaced.
 ///  2. **The contract** is checked against the event with its derived fields and its context. Missing mandatory fields
 ///     get their defaults, flagged ``PreparedEvent/Flag/defaulted(field:)``. Violations are in
@@ -41,6 +42,7 @@ package struct Preparation: Sendable {
   private let annotations: DeliveryOptions.Annotations
   private let sendsGaps: Bool
   private let mapper: EventMapper
+  private var caps: [RateCapCounter]
   private var window: DuplicateWindow?
   private var counted = PreparedEvent.Counts()
 
@@ -52,6 +54,7 @@ package struct Preparation: Sendable {
     pseudonym = options.pseudonym
     annotations = options.annotations
     sendsGaps = options.sendsGaps
+    caps = options.rateCaps.map(RateCapCounter.init)
     self.mapper = mapper
     window = options.duplicateWindow.map { DuplicateWindow($0, limit: options.duplicateMemory) }
   }
@@ -66,6 +69,10 @@ package struct Preparation: Sendable {
     }
     guard !stored.name.hasPrefix(EventType.reservedPrefix) || stored.name == StoredEvent.undefinedName else {
       counted.passed += 1
+      return nil
+    }
+    for index in caps.indices where !caps[index].admit(stored) {
+      counted.withheld += 1
       return nil
     }
     var event = PreparedEvent(stored)

@@ -17,6 +17,7 @@
       usage: """
         weir plan check <plan>
         weir plan show <plan> <directory> <event> [--name <name>]
+        weir plan schema
         """,
       discussion: """
         A delivery plan defines the providers of a log, what each provider gets, and \
@@ -24,13 +25,14 @@
         the tool is built with swift build --traits YAML. The guide Plans describes the \
         format.
 
-        See also: weir help plan check, weir help plan show, weir help deliver.
+        See also: weir help plan check, weir help plan show, weir help \
+        plan schema, weir help deliver.
 
         Examples:
           weir plan check plan.json
           weir plan show plan.json events 4711
         """,
-      subcommands: [PlanCheckCommand.self, PlanShowCommand.self])
+      subcommands: [PlanCheckCommand.self, PlanShowCommand.self, PlanSchemaCommand.self])
   }
 
   struct PlanCheckCommand: ParsableCommand {
@@ -50,6 +52,21 @@
     func run() throws {
       try writeOutput(String(decoding: PlanSource.plan(plan).json(), as: UTF8.self))
     }
+  }
+
+  struct PlanSchemaCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "schema",
+      abstract: "Print the JSON Schema of delivery plans.",
+      discussion: """
+        Prints a JSON Schema (draft 2020-12), for editors. weir plan check finds more: \
+        what a schema can't say, and the line of each problem.
+
+        Example:
+          weir plan schema >plan.schema.json
+        """)
+
+    func run() throws { try writeOutput(DeliveryPlan.jsonSchema) }
   }
 
   struct PlanShowCommand: ParsableCommand {

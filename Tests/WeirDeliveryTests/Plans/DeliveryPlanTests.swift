@@ -193,6 +193,39 @@ struct DeliveryPlanTests {
     #expect(error?.message.contains(problem) == true, "\(error?.message ?? "")")
   }
 
+  @Test func `the schema has the keys of the reader`() throws {
+    let schema = try #require(JSONSerialization.jsonObject(with: Data(DeliveryPlan.jsonSchema.utf8)) as? [String: Any])
+    func keys(_ schema: Any?) -> [String] {
+      ((schema as? [String: Any])?["properties"] as? [String: Any])?.keys.sorted() ?? []
+    }
+    #expect(keys(schema) == PlanKeys.plan.sorted())
+    let providers = (schema["properties"] as? [String: Any])?["providers"] as? [String: Any]
+    #expect(keys(providers?["additionalProperties"]) == PlanKeys.provider.sorted())
+    let plan = try DeliveryPlan(json: Data(#"{"$schema": "plan.schema.json", "providers": {}}"#.utf8))
+    #expect(plan.entries.isEmpty)
+  }
+
+  @Test func `caps, samples and budgets are read and written`() throws {
+    let text = """
+      {"rate_caps": [{"events": ["debug.*"], "most": 100, "per": "1s"}],
+       "budget": {"calls_per_second": 2, "bytes_per_second": 1000},
+       "mapper": [{"sampling": {"events": ["debug.*"], "fraction": 0.25}}], "providers": {"a": {"to": "out"}}}
+      """
+    let plan = try DeliveryPlan(json: Data(text.utf8))
+    let options = plan.entries[0].options
+    #expect(options.rateCaps == [RateCap("debug.*", most: 100, per: .seconds(1))])
+    #expect(options.budget.callsPerSecond == 2)
+    #expect(options.budget.bytesPerSecond == 1_000)
+    let again = try DeliveryPlan(json: plan.json())
+    #expect(again.entries[0].options.rateCaps == options.rateCaps)
+    #expect(again.entries[0].options.budget == options.budget)
+    #expect(try again.json() == plan.json())
+    for wrong in ["\"most\": -1, \"per\": \"1s\"", "\"most\": 1", "\"most\": 1, \"per\": \"0s\""] {
+      let text = "{\"rate_caps\": [{\"events\": [\"a\"], \(wrong)}], \"providers\": {\"a\": {}}}"
+      #expect(throws: WeirError.self) { try DeliveryPlan(json: Data(text.utf8)) }
+    }
+  }
+
   @Test func `closures are named, and not written`() throws {
     let entry = DeliveryPlan.Entry(
       "p", mapper: EventMapper(.deriving { _ in [:] }, .adding("a") { _ in 1 }, EventMapper { $0 }, .snakeCase()))

@@ -1,0 +1,48 @@
+// FlushRule: a flush policy of the program's own.
+
+import Weir
+
+/// Determines when waiting events go out, beside the triggers of the ``FlushPolicy``: ``DeliveryOptions/flushRule``.
+///
+/// ```swift
+/// /// Events go out at every full minute of the provider's tariff.
+/// struct OffPeak: FlushRule {
+///   func due(_ waiting: WaitingEvents) -> FlushDue {
+///     isOffPeak() || waiting.count > 100_000 ? .now : .after(.seconds(60))
+///   }
+/// }
+/// ```
+///
+/// To let only the rule decide, use a policy with few triggers, such as `FlushPolicy([.shutdown, .demand])`. A full
+/// call goes out if the policy has the trigger `count` or `bytes`. Without these, the worker holds at most
+/// ``FlushPolicy/maximumEvents`` events, and the rule must let them go.
+public protocol FlushRule: Sendable {
+  /// Returns when the waiting events go out. Called on the provider's thread when events came or left, and at the
+  /// returned time. Never called without waiting events.
+  func due(_ waiting: WaitingEvents) -> FlushDue
+}
+
+/// The events that wait for a provider.
+public struct WaitingEvents: Hashable, Sendable {
+  /// The number of events; at most ``FlushPolicy/maximumEvents``, whatever waits in the log behind them.
+  public var count: Int
+
+  /// The size of the encoded events, in bytes.
+  public var bytes: Int
+
+  /// The time since the oldest of the events was read.
+  public var oldest: Duration
+
+  /// The time since the latest of the events was read.
+  public var latest: Duration
+}
+
+/// The answer of a ``FlushRule``.
+public enum FlushDue: Hashable, Sendable {
+  /// The events go out.
+  case now
+  /// The rule is asked again after this time, or when events came.
+  case after(Duration)
+  /// The rule is asked again when events came.
+  case later
+}

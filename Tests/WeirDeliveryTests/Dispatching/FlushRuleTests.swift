@@ -1,0 +1,74 @@
+// Rules of the program's own for when events go out, and budgets of calls and bytes.
+
+import TestSupport
+import Testing
+import Weir
+import WeirTesting
+
+@testable import WeirDelivery
+
+struct FlushRuleTests {
+  /// Three at once, or a single one after a minute.
+  private struct Threes: FlushRule {
+    func due(_ waiting: WaitingEvents) -> FlushDue {
+      if waiting.count >= 3 || waiting.oldest >= .seconds(60) { return .now }
+      return .after(.seconds(60) - waiting.oldest)
+    }
+  }
+
+  @Test func `a rule lets events go, and is asked again in time`() {
+    var plan = FlushPlan(FlushPolicy([]), rule: Threes())
+    plan.arrived(bytes: 1, opening: 1, at: .seconds(1))
+    plan.reachedEnd()
+    #expect(plan.due(at: .seconds(1)) == nil)
+    #expect(plan.nextLook(after: .seconds(11)) == .seconds(61))
+    #expect(plan.due(at: .seconds(61)) != nil)
+    plan.left(events: 1)
+    for _ in 0..<3 { plan.arrived(bytes: 1, opening: 1, at: .seconds(70)) }
+    #expect(plan.due(at: .seconds(70)) != nil)
+    #expect(plan.nextLook(after: .seconds(70)) == .seconds(70))
+  }
+
+  @Test func `events go out by the rule alone`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      let provider = ScriptedProvider()
+      var options = DeliveryOptions()
+      options.flush = FlushPolicy([])
+      options.flushRule = Threes()
+      try stage.capture(7)
+      try stage.dispatcher.add(provider, options: options)
+      #expect(await stage.run { stage.entry().offset == 7 })
+      #expect(stage.clock.now.sinceStart >= .zero)
+      #expect(provider.numbers == [0, 1, 2, 3, 4, 5, 6])
+      try stage.capture(1, from: 7)
+      let before = stage.clock.now.sinceStart
+      #expect(await stage.run { stage.entry().offset == 8 })
+      #expect(stage.clock.now.sinceStart - before >= .seconds(59))
+      try await stage.close()
+    }
+  }
+
+  @Test func `calls and bytes keep to their budget`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      let provider = ScriptedProvider()
+      var options = DeliveryOptions()
+      options.flush.maximumEvents = 10
+      options.budget.callsPerSecond = 0.5
+      try stage.capture(100)
+      try stage.dispatcher.add(provider, options: options)
+      #expect(await stage.run { stage.entry().offset == 100 })
+      #expect(provider.callSizes == Array(repeating: 10, count: 10))
+      // Nine pauses of two seconds.
+      #expect(stage.clock.now.sinceStart >= .seconds(18))
+      try await stage.close()
+    }
+    var budget = DeliveryOptions.Budget()
+    #expect(budget.pause(after: 1_000_000) == .zero)
+    budget.bytesPerSecond = 1_000
+    #expect(budget.pause(after: 2_500) == .milliseconds(2_500))
+    budget.callsPerSecond = 0.1
+    #expect(budget.pause(after: 2_500) == .seconds(10))
+  }
+}
