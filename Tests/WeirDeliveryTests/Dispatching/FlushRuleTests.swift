@@ -49,6 +49,25 @@ struct FlushRuleTests {
     }
   }
 
+  @Test(arguments: [FlushPolicy.Triggers.suspend, .resume])
+  func `a life cycle's suspension and resumption make events go out`(_ trigger: FlushPolicy.Triggers) async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      let provider = ScriptedProvider()
+      var options = DeliveryOptions()
+      options.flush = FlushPolicy([trigger])
+      try stage.capture(2)
+      try stage.dispatcher.add(provider, options: options)
+      if trigger == .suspend { stage.tracker.companions.tellOfResumption() }
+      if trigger == .resume { stage.tracker.companions.tellOfSuspension() }
+      #expect(await !stage.run(upTo: .seconds(100)) { stage.entry().offset > 0 })
+      if trigger == .suspend { stage.tracker.companions.tellOfSuspension() }
+      if trigger == .resume { stage.tracker.companions.tellOfResumption() }
+      #expect(await stage.run { stage.entry().offset == 2 })
+      try await stage.close()
+    }
+  }
+
   @Test func `calls and bytes keep to their budget`() async throws {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(directory)
