@@ -26,6 +26,37 @@ extension Event where Self: Codable {
   }
 }
 
+/// A `Codable` event with values that follow from it. The values are fields of the event from its capture on: in the
+/// log, in every reader and at every provider.
+///
+/// ```swift
+/// enum Profile: Codable, DerivingEvent {
+///   static let eventName = "Profile"
+///   case saved(name: Bool, photo: Bool)
+///
+///   var derivedFields: FieldObject {
+///     switch self {
+///     case .saved(let name, let photo): ["totalFieldsChanged": .int((name ? 1 : 0) + (photo ? 1 : 0))]
+///     }
+///   }
+/// }
+/// ```
+///
+/// Types that encode themselves, such as those of the macro `@Event`, declare such a value as a field and put it. To
+/// derive values for one provider, or from rules in a file, see `EventMapper` of WeirDelivery.
+///
+/// **Cost.** A capture of such an event decodes and encodes the event's fields once more, some microseconds.
+public protocol DerivingEvent: Event, Codable {
+  /// The derived fields. A field of the event with the same name is never replaced.
+  var derivedFields: FieldObject { get }
+}
+
+extension DerivingEvent {
+  public func encode(into encoder: inout EventEncoder) {
+    encoder.encodeTagged(self, deriving: derivedFields)
+  }
+}
+
 /// The name of the field that holds a single value or an array.
 let singleField = "value"
 
@@ -35,7 +66,7 @@ extension EventEncoder {
   /// The lane is released during the encoding. Encoding is slow, runs the user's code, and may define a type. Defining
   /// a type takes a lock, and no thread may wait for that lock while it holds a lane.
   @usableFromInline
-  mutating func encodeTagged<E: Event & Encodable>(_ event: E) {
+  mutating func encodeTagged<E: Event & Encodable>(_ event: E, deriving derived: FieldObject? = nil) {
     guard index == Self.unset else { return spoil() }
     // The tracker is not retained: all threads would contend for its reference count.
     let log = tracker._withUnsafeGuaranteedRef { $0.log }
@@ -69,7 +100,7 @@ extension EventEncoder {
     } else if let type {
       index = Self.named
       outcome = type
-      writer.state.pointee.lastBytes = putFields(of: writer.state.pointee.buffer)
+      writer.state.pointee.lastBytes = putFields(of: writer.state.pointee.buffer, derived)
       if let sampler = tracker._withUnsafeGuaranteedRef({ $0.sampler }) {
         leaveOut(event, type, by: sampler, writer.state.pointee.buffer)
       }
@@ -104,10 +135,15 @@ extension EventEncoder {
   }
 
   /// Puts the encoded fields, and returns their size in bytes.
-  private mutating func putFields(of buffer: borrowing TaggedBuffer) -> Int {
+  private mutating func putFields(of buffer: borrowing TaggedBuffer, _ derived: FieldObject?) -> Int {
     let bytes: UnsafeRawBufferPointer
     if let frame = buffer.fieldsFrame {
       bytes = buffer.contents(of: frame)
+      if let derived, !derived.isEmpty, var fields = FieldObject(taggedBytes: bytes) {
+        for field in derived where fields[field.name] == nil { fields[field.name] = field.value }
+        putTaggedMembers(fields, depth: 0)
+        return bytes.count
+      }
     } else {
       weir_put_u32(&record, 1)
       putText(singleField)
