@@ -14,9 +14,9 @@
     ///
     /// A key has at least 16 random bytes, as of `openssl rand -hex 32`. Whoever changes the key changes all users.
     public init(key: Secret) {
-      let secret = key.withValue { SymmetricKey(data: Array($0.utf8)) }
       let hash: @Sendable (String) -> String = { text in
-        HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: secret).prefix(16)
+        let secret = key.withValue { SymmetricKey(data: Array($0.utf8)) }
+        return HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: secret).prefix(16)
           .map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
       }
       self.init(fingerprint: "hmac-sha256 " + hash("weir pseudonym").prefix(8), hash)

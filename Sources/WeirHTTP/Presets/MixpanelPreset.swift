@@ -151,9 +151,9 @@
         return profile(token, [("$distinct_id", user.id)], traits)
       }
       let known = users.flatMap { $0.groups(groups) }.filter { !$0.traits.isEmpty }
-      let groups = known.map { profile(token, [("$group_key", $0.kind), ("$group_id", $0.id)], $0.traits) }
+      let groupProfiles = known.map { profile(token, [("$group_key", $0.kind), ("$group_id", $0.id)], $0.traits) }
       // Mixpanel takes 2,000 profiles of users, and 200 of groups, in a request.
-      return posts("/engage", profiles, most: 2_000) + posts("/groups", groups, most: 200)
+      return posts("/engage", profiles, most: 2_000) + posts("/groups", groupProfiles, most: 200)
     }
 
     private func profile(_ token: Secret, _ ids: [(String, String)], _ traits: FieldObject) -> [UInt8] {
