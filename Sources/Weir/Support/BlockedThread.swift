@@ -34,7 +34,8 @@ package func startThread(_ name: String, _ body: sending @escaping () -> Void) t
 
 /// Gives the calling thread a nice value. On Linux, the nice value belongs to the thread.
 package func lowerThreadPriority(to niceness: Int) {
-  _ = setpriority(PRIO_PROCESS, 0, Int32(niceness))
+  // 0 is PRIO_PROCESS, whose type differs between C libraries.
+  _ = setpriority(0, 0, Int32(niceness))
 }
 
 private final class ThreadBody {
