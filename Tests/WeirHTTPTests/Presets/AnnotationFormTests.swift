@@ -12,7 +12,7 @@
     private static let vendors: [HTTPPresetName] = [.segment, .mixpanel, .amplitude, .posthog, .otlp]
 
     private func flagged(_ fields: FieldObject = ["order": 7], kind: EventKind? = .pageAction) -> PreparedEvent {
-      var event = sampleEvent(fields, kind: kind)
+      var event = sampleEvent(0, fields, kind: kind)
       event.flags = [.violating, .defaulted(field: "currency"), .duplicate(of: EventID(opening: 1, sequence: 2))]
       event.violations = [Violation(event: "e", field: "total", rule: "mandatory", value: nil)]
       return event

@@ -164,7 +164,7 @@
       #expect(preset.path == "/mp/collect")
       #expect(preset.endpoint == "https://www.google-analytics.com")
       #expect(Self.preset(debug: true).path == "/debug/mp/collect")
-      #expect(preset.identify(EventUser(id: "u1")) == nil)
+      #expect(preset.identify([EventUser(id: "u1")]).isEmpty)
     }
 
     // MARK: What Google would drop

@@ -127,7 +127,7 @@
       configuration.failover?.failures = 1
       let provider = try HTTPProvider(
         SegmentPreset(writeKey: Secret("key-12345"), endpoint: first.url), configuration: configuration)
-      try await provider.associate(EventUser(id: "u1"))
+      try await provider.identify(EventUser(id: "u1"))
       await provider.shutdown()
       #expect(second.requests.map(\.path) == ["/v1/batch"])
     }
@@ -212,7 +212,7 @@
     }
 
     @Test(arguments: HTTPStatusRules.Meaning.allCases)
-    func `a rule is for associations too`(_ meaning: HTTPStatusRules.Meaning) async throws {
+    func `a rule is for what is told of users, too`(_ meaning: HTTPStatusRules.Meaning) async throws {
       let server = try TestServer(.answer(503, headers: ["retry-after": "1"]))
       defer { server.stop() }
       var configuration = HTTPConfiguration.patient
@@ -227,7 +227,7 @@
       case .retry: #expect(error is HTTPFailure)
       case .stop: #expect(error is DeliveryStopped)
       }
-      #expect(provider.counts.refusedAssociations == (meaning == .reject ? 1 : 0))
+      #expect(provider.counts.refusedIdentifications == (meaning == .reject ? 1 : 0))
     }
 
     @Test func `a failure that a rule takes for an answer is no reason for the second endpoint`() async throws {

@@ -1,6 +1,7 @@
 // Which vendors are told of users, and what becomes of it when they refuse.
 
 #if HTTP
+  import Foundation
   import Testing
   import Weir
   import WeirDelivery
@@ -80,8 +81,8 @@
     }
 
     /// An event that tells of a user.
-    private func telling(_ number: Int, _ plan: String) -> PreparedEvent {
-      var event = sampleEvent(number, user: EventUser(id: "u\(number)", traits: ["plan": .string(plan)]))
+    private func telling(_ number: Int, _ plan: String, user: Int? = nil) -> PreparedEvent {
+      var event = sampleEvent(number, user: EventUser(id: "u\(user ?? number)", traits: ["plan": .string(plan)]))
       event.identifies = true
       return event
     }
@@ -110,9 +111,7 @@
       let server = try TestServer(.answer(200, body: #"{"status":1}"#))
       defer { server.stop() }
       let provider = try provider(.mixpanel, server)
-      var again = telling(0, "paid")
-      again.stored = sampleEvent(1).stored
-      _ = try await provider.deliver([telling(0, "free"), again, sampleEvent(2)])
+      _ = try await provider.deliver([telling(0, "free"), telling(1, "paid", user: 0), sampleEvent(2)])
       await provider.shutdown()
       #expect(server.requests.map(\.path) == ["/engage", "/import"])
       #expect(server.requests[0].text.contains(#""plan":"paid""#))
