@@ -189,7 +189,7 @@ import WeirHTTP
           let properties = (element["properties"] ?? element["event_properties"]) as? [String: Any]
           let user =
             element["userId"] ?? element["user_id"] ?? element["distinct_id"] ?? properties?["distinct_id"] ?? "-"
-          let changed = element["traits"] ?? element["user_properties"] ?? properties
+          let changed = element["traits"] ?? element["user_properties"] ?? element["properties"]
           let traits = (changed as? [String: Any]).map { $0["$set"] as? [String: Any] ?? $0 }
           if let plan = traits?["plan"] { return "\(user) \(plan)" }
           return "\(properties?["n"] ?? "?") \(user)"
