@@ -152,6 +152,17 @@ extension DeliveryGuide {
     #expect(report.isComplete)
     #expect(await warehouse.rows.values.map { $0["order"] } == [7])
 
+    @Sendable func watch() async {
+      // snippet
+      for await settled in dispatcher.settlements() {
+        if case .rejected(let reason) = settled.fate { print(settled.provider, "refuses", settled.id, reason) }
+      }
+      // end
+    }
+    let watching = Task { await watch() }
+    watching.cancel()
+    await watching.value
+
     // snippet
     for entry in tracker.ledger.entries {
       print(entry.provider, entry.state, entry.accepted, entry.acknowledged, entry.rejected, entry.pending, entry.lost)

@@ -57,20 +57,6 @@ extension EventMapper {
 }
 // end
 
-// snippet
-enum ProfileForm: Codable, DerivingEvent, Equatable {
-  static let eventName = "Profile Form"
-
-  case saved(nameChanged: Bool, photoChanged: Bool)
-
-  var derivedFields: FieldObject {
-    switch self {
-    case .saved(let name, let photo): ["Total Fields Changed": .int((name ? 1 : 0) + (photo ? 1 : 0))]
-    }
-  }
-}
-// end
-
 @Suite struct RegistriesByAreaExample {
   @Test func `derived fields are added when an event is prepared`() throws {
     let spy = try SpyTracker()
@@ -100,7 +86,23 @@ enum ProfileForm: Codable, DerivingEvent, Equatable {
     // The log has what was captured, and nothing that can be computed from it.
     #expect(spy.all[0].fields == ["from": 3, "to": 40])
   }
+}
 
+// snippet
+enum ProfileForm: Codable, DerivingEvent, Equatable {
+  static let eventName = "Profile Form"
+
+  case saved(nameChanged: Bool, photoChanged: Bool)
+
+  var derivedFields: FieldObject {
+    switch self {
+    case .saved(let name, let photo): ["Total Fields Changed": .int((name ? 1 : 0) + (photo ? 1 : 0))]
+    }
+  }
+}
+// end
+
+@Suite struct DerivingEventExample {
   @Test func `a derived value of the event is on the event that was sent`() throws {
     let spy = try SpyTracker()
     let tracker = spy.tracker

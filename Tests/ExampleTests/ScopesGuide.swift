@@ -48,6 +48,20 @@ import WeirTesting
     #expect(spy.all.allSatisfy { $0.context.view?.name == "connection" })
   }
 
+  @Test func `a user's requests are a session`() throws {
+    let spy = try SpyTracker()
+    let tracker = spy.tracker
+    // snippet
+    let sessions = try Sessions(tracker)
+    sessions.with(user: "ada", fields: ["request": "r-7"]) {
+      _ = tracker.track(Checkout.started(cart: 7))  // with session_id and session_number in its context
+    }
+    sessions.end(user: "ada")
+    // end
+    #expect(spy.names == ["session.started", "checkout.started", "session.ended"])
+    #expect(spy.all.allSatisfy { $0.context.fields["session_number"] == .uint(1) })
+  }
+
   /// Not run: the signals are the whole process's.
   private func watch(_ tracker: Tracker) throws {
     // snippet

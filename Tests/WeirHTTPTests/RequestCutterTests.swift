@@ -186,6 +186,7 @@
       }
       func properties(_ contract: Contract, _ fields: FieldObject, _ context: EventContext) throws -> FieldObject? {
         var options = DeliveryOptions()
+        options.annotations = []
         options.contract = try contract.compiled()
         var preparation = Preparation(options)
         let event = StoredEvent(

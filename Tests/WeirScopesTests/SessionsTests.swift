@@ -66,7 +66,7 @@ struct SessionsTests {
       #expect(
         try stage.lines() == [
           "session.started ann 1", "act ann 1", "act ann 1", "session.started bob 1", "act bob 1", "act ann 1",
-          "session.ended bob 1 idle 0", "session.ended ann 1 idle 159", "session.started ann 2", "act ann 2",
+          "session.ended ann 1 idle 159", "session.ended bob 1 idle 0", "session.started ann 2", "act ann 2",
         ])
     }
   }

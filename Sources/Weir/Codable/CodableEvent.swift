@@ -96,6 +96,7 @@ extension EventEncoder {
     }
     if writer.state.pointee.buffer.isTooLarge {
       weir_put_raw(&record, nil, .max)  // more than there is room for
+      record.signature = WEIR_TAGGED_SIGNATURE
       index = 0
     } else if let type {
       index = Self.named

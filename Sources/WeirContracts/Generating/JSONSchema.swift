@@ -84,11 +84,15 @@ private enum SchemaWriting {
 
   private static func node(_ event: CompiledEvent) -> DocumentNode {
     let rule = event.rule
-    let kind = rule.kind.map { "an event whose declaration has another kind than \($0.rawValue) is flagged" }
+    let notes = [
+      rule.kind.map { "an event whose declaration has another kind than \($0.rawValue), or none, is flagged" },
+      event.context.map { _ in "the contract has rules for the event's context, which is no part of this schema" },
+    ].compactMap { $0 }
+    let comment = notes.isEmpty ? nil : DocumentNode.text(notes.joined(separator: "; "))
     return .map(
       [
         ("description", rule.description.isEmpty ? nil : .text(rule.description)),
-        ("deprecated", rule.isDeprecated ? .bool(true) : nil), ("$comment", kind.map(DocumentNode.text)),
+        ("deprecated", rule.isDeprecated ? .bool(true) : nil), ("$comment", comment),
         ("type", .text("object")),
       ] + entries(event.members))
   }

@@ -86,7 +86,7 @@ struct JSONSchemaTests {
             "a/b ~%é": {
               "description": "seen",
               "deprecated": true,
-              "$comment": "an event whose declaration has another kind than page_view is flagged",
+              "$comment": "an event whose declaration has another kind than page_view, or none, is flagged",
               "type": "object",
               "properties": {
                 "o": {
@@ -178,7 +178,10 @@ struct JSONSchemaTests {
       let name = one.contract.events[0].name
       let text = try schema(one.contract)
       for (fields, isValid) in zip(one.events, answer) {
-        let violations = compiled.check(name: name, fields: fields).violations
+        // The schema is of the event's fields.
+        let violations = compiled.check(name: name, fields: fields).violations.filter {
+          !$0.field.hasPrefix("context.") && !$0.rule.hasPrefix("kind ")
+        }
         if violations.isEmpty { #expect(isValid, "\(fields) of \(name): \(text)") }
         guard violations.contains(where: { !Self.isText($0) }), FieldValue.object(fields).isPlainJSON else { continue }
         #expect(!isValid, "\(violations) of \(name): \(fields): \(text)")

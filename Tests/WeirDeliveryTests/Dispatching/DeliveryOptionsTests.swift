@@ -72,6 +72,6 @@ struct DeliveryOptionsTests {
 
   @Test func `the standard triggers are all but two`() {
     #expect(FlushPolicy.Triggers.standard == FlushPolicy.Triggers.all.subtracting([.idle, .firstEvents]))
-    #expect(FlushPolicy.Triggers.all.rawValue == 1 << 11 - 1)
+    #expect(FlushPolicy.Triggers.all.rawValue == 1 << 12 - 1)
   }
 }

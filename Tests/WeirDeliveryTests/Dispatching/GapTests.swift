@@ -26,7 +26,7 @@ struct GapTests {
     #expect(gap.event.name == "weir.gap")
     #expect(
       gap.event.fields == [
-        "reason": "full", "dropped": 7, "from": "1970-01-01T00:00:10.000000000Z",
+        "reason": "full", "dropped": .uint(7), "from": "1970-01-01T00:00:10.000000000Z",
         "to": "1970-01-01T00:00:12.000000000Z",
       ])
     #expect(gap.add(try #require(Gap(notice("full", .max)))))

@@ -44,7 +44,8 @@ struct ContextContractTests {
     #expect(event.fields.isEmpty)
     #expect(event.stored.context.globals.isEmpty, "as it was captured")
     let json = String(decoding: EventJSON.object(event), as: UTF8.self)
-    #expect(json.contains(#""flags":{"violating":true,"defaulted":["context.globals.app"]}"#))
+    #expect(json.contains(#""violations":["context.user: mandatory","context.view: mandatory"]"#))
+    #expect(json.contains(#""defaulted":["context.globals.app"]"#))
 
     let context = EventContext(
       globals: ["app": "x"], user: EventUser(id: "u"), view: EventView(id: "v", name: "/"))

@@ -220,7 +220,7 @@
       configuration.logger = nil
       let provider = try HTTPProvider(
         SegmentPreset(writeKey: Secret("key-12345"), endpoint: server.url), configuration: configuration)
-      let error = await thrown { try await provider.associate(EventUser(id: "u1")) }
+      let error = await thrown { try await provider.identify(EventUser(id: "u1")) }
       await provider.shutdown()
       switch meaning {
       case .accept, .reject: #expect(error == nil)

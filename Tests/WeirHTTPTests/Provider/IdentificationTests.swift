@@ -102,7 +102,8 @@
       let text = try #require(server.requests.first?.text)
       #expect(server.requests.count == 1)
       #expect(text.components(separatedBy: mark).count == 3)
-      let order = [#""plan":"free""#, sampleID(1), #""plan":"paid""#].map { text.range(of: $0)?.lowerBound }
+      let id = name == .posthog ? sampleEvent(1).stored.id.uuid.uuidString.lowercased() : sampleID(1)
+      let order = [#""plan":"free""#, id, #""plan":"paid""#].map { text.range(of: $0)?.lowerBound }
       #expect(order.allSatisfy { $0 != nil } && order.compactMap { $0 } == order.compactMap { $0 }.sorted())
     }
 
