@@ -248,7 +248,7 @@ struct ContractChangeTests {
         )
       }
     }
-    #expect(broken > 500, "\(broken) and \(fine): enough of each for this to say something")
-    #expect(fine > 500, "\(broken) and \(fine): enough of each for this to say something")
+    #expect(broken > 100, "\(broken) and \(fine): enough of each for this to say something")
+    #expect(fine > 100, "\(broken) and \(fine): enough of each for this to say something")
   }
 }

@@ -180,7 +180,7 @@ struct JSONSchemaTests {
       for (fields, isValid) in zip(one.events, answer) {
         // The schema is of the event's fields.
         let violations = compiled.check(name: name, fields: fields).violations.filter {
-          !$0.field.hasPrefix("context.") && !$0.rule.hasPrefix("kind ")
+          !$0.field.hasPrefix("context.") && $0.rule.prefix { $0 != " " } != "kind"
         }
         if violations.isEmpty { #expect(isValid, "\(fields) of \(name): \(text)") }
         guard violations.contains(where: { !Self.isText($0) }), FieldValue.object(fields).isPlainJSON else { continue }

@@ -85,6 +85,8 @@ struct DeliveryPlanTests {
     destination.certificateKey = "/etc/shop/k.pem"
     destination.gzip = false
     destination.failover = "https://other/x"
+    destination.groups = ["company"]
+    destination.pseudonymKey = .environment("PSEUDONYMS")
     destination.statusRules[409] = .accept
     destination.statusRules[404] = .retry
     destination.statusRules[class: 5] = .stop
