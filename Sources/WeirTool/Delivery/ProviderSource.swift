@@ -13,6 +13,8 @@
   struct ProviderSource: Sendable {
     let plan: DeliveryPlan
     private let checksRecorded: Bool
+    /// The options that name files, for messages about the files.
+    private let files: [(option: String, path: String)]
 
     var names: [String] { plan.entries.map(\.name) }
 
@@ -31,6 +33,10 @@
       }
       self.plan = plan
       checksRecorded = !given.anyway
+      files = [
+        ("--cacert", given.authorities), ("--cert", given.certificate), ("--cert-key", given.certificateKey),
+        ("SSL_CERT_FILE", authorities),
+      ].compactMap { option, path in path.map { (option, $0) } }
       _ = try providers()
     }
 
@@ -68,7 +74,8 @@
         do throws(WeirError) {
           return try HTTPProvider(entry, configuration: configuration)
         } catch {
-          throw ToolError(error.message)
+          let option = files.first { error.message.hasPrefix($0.path) }?.option
+          throw ToolError((option.map { $0 + ": " } ?? "") + error.message)
         }
       #else
         throw ToolError(

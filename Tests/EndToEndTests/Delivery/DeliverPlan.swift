@@ -120,34 +120,40 @@ import WeirHTTP
         defer { _ = try? recorder.child.kill() }
         let count = Self.eventCount
         let users = max(count / 100, 1)
-        let tracker = try Tracker(directory: scratch("log"))
-        for number in 0..<count {
-          Bindings.with(user: "user-\(number % users)", traits: ["plan": number < count / 2 ? "free" : "pro"]) {
-            tracker.track("order.Paid", fields: ["n": .int(Int64(number))])
+        func capture(_ numbers: Range<Int>) throws {
+          let tracker = try Tracker(directory: scratch("log"))
+          for number in numbers {
+            Bindings.with(user: "user-\(number % users)", traits: ["plan": number < count / 2 ? "free" : "pro"]) {
+              tracker.track("order.Paid", fields: ["n": .int(Int64(number))])
+            }
           }
-          if number == count * 3 / 4 { try tracker.drain() }
+          try tracker.close()
         }
-        try tracker.close()
+        // In the middle of the second half's first events, which are changes.
+        let handover = count / 2 + users / 2
+        try capture(0..<handover)
         let presets = ["segment", "mixpanel", "amplitude", "posthog"]
         let entries = presets.map { preset in
           let key = #""preset": "\#(preset)", "gzip": false, "key_file": "\#(scratch("key"))""#
           return #""\#(preset)": {"to": "http://127.0.0.1:\#(recorder.port)/\#(preset)/events", \#(key)}"#
         }
-        let text =
-          #"{"attempt_timeout": "1h", "flush": {"maximum_events": 100}, "providers": {\#(entries.joined(separator: ","))}}"#
+        let text = """
+          {"attempt_timeout": "1h", "flush": {"maximum_events": 100},
+           "providers": {\(entries.joined(separator: ","))}}
+          """
         try Data("key".utf8).write(to: URL(fileURLWithPath: scratch("key")))
         try Data(text.utf8).write(to: URL(fileURLWithPath: scratch("plan.json")))
 
         let plan = try DeliveryPlan(contentsOf: scratch("plan.json"))
         let dispatcher = try Dispatcher(directory: scratch("log"))
         try dispatcher.add(plan) { try HTTPProvider($0) }
-        let run = Task { try await dispatcher.run(budget: .zero) }
-        while dispatcher.ledger.entries.contains(where: { $0.acknowledged < count / 4 }) {
-          try await Task.sleep(for: .milliseconds(1))
-        }
+        let run = Task { try await dispatcher.run(budget: .seconds(900)) }
+        let report = await dispatcher.flush(timeout: .seconds(900))
+        #expect(report.isComplete, "\(report)")
         run.cancel()
         _ = try await run.value
 
+        try capture(handover..<count)
         try Tool.require(
           Tool.run("deliver", scratch("log"), "--plan", scratch("plan.json")), code: 0, "weir deliver --plan")
         for preset in presets {
@@ -200,12 +206,14 @@ import WeirHTTP
         let scratch = try Scratch()
         let tracker = try Tracker(directory: scratch("log"))
         tracker.track("a.Happened", fields: ["b": 1])
-        let dispatcher = try Dispatcher(tracker)
-        try dispatcher.add(
-          DeliveryPlan([
-            .init("plain", to: .init(scratch("plain")), mapper: .snakeCase()),
-            .init("closed", to: .init(scratch("closed")), mapper: .adding("c") { _ in 1 }),
-          ]))
+        do {
+          let dispatcher = try Dispatcher(tracker)
+          try dispatcher.add(
+            DeliveryPlan([
+              .init("plain", to: .init(scratch("plain")), mapper: .snakeCase()),
+              .init("closed", to: .init(scratch("closed")), mapper: .adding("c") { _ in 1 }),
+            ]))
+        }
         try tracker.close()
         try Data(#"{"mapper": ["snake_case"], "providers": {"plain": {"to": "out"}, "closed": {"to": "out"}}}"#.utf8)
           .write(to: URL(fileURLWithPath: scratch("plan.json")))

@@ -218,7 +218,7 @@ import Testing
           ([scratch("log"), "--to", "out", "--key-file", scratch("none")], "--key-file"),
           ([scratch("log"), "--to", "localhost:4100"], "http://localhost:4100"),
           ([scratch("log"), "--to", "out", "--remove-delivered"], "directory of logs"),
-          ([scratch("log"), "--to", "out", "--from", "yesterday"], "give beginning, end, or a time"),
+          ([scratch("log"), "--to", "out", "--from", "yesterday"], "give beginning, end, offset:N, or a time"),
           ([scratch("log"), "--to", "out", "--gzip"], "--lz4"),
         ]
         for (arguments, word) in cases {
