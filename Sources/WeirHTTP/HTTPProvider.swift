@@ -183,7 +183,7 @@
       if rule == .retry { throw HTTPFailure(answer.summary) }
     }
 
-    private func note(_ refused: BatchRefused) {
+    fileprivate func note(_ refused: BatchRefused) {
       counted.withLock { $0.refusedIdentifications += 1 }
       let reason = scrubber.clean(refused.reason)
       configuration.logger?.warning("\(name): what is known about a user was refused: \(reason)")
@@ -315,6 +315,9 @@
         let cut = RequestCutter(events, for: provider.preset, most: provider.size.withLock { $0.most })
         encoded = cut.encoded
         identifications = cut.identifications
+        for _ in 0..<cut.leftOut {
+          provider.note(BatchRefused("it is larger than the endpoint's limit for an event"))
+        }
         untold = Set(events.indices.filter { events[$0].identifies })
         waiting = cut.requests.reversed()
         decided = Array(repeating: nil, count: events.count)

@@ -14,6 +14,8 @@
     private(set) var encoded: [[UInt8]] = []
     /// What the vendor is told of users, by the index of the event that it comes before.
     private(set) var identifications: [Int: [[UInt8]]] = [:]
+    /// The number of events whose identification is too large to be sent.
+    private(set) var leftOut = 0
 
     /// `most` is the maximum size of a body, unless a single event is larger; `nil` for the vendor's limit.
     init(_ events: [PreparedEvent], for preset: some HTTPPreset, most wanted: Int? = nil) {
@@ -45,6 +47,7 @@
           let isSendable =
             told.count < mostEvents && told.allSatisfy { $0.count <= min(limits.eventBytes ?? .max, most) }
             && told.reduce(encoded[index].count) { $0 + $1.count + 1 } <= most
+          if !isSendable { leftOut += 1 }
           if isSendable, !told.isEmpty { identifications[index] = told }
         }
         let told = identifications[index] ?? []

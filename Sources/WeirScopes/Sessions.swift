@@ -27,8 +27,8 @@ public import Weir
 /// the duration up to the last activity. Nothing wakes for it.
 ///
 /// **Crash.** Sessions are kept in `sessions/users` of the log's directory. A restart or a kill ends no session: if the
-/// user is back within the pause, the session goes on, with its id and number. After a power cut, sessions may begin
-/// anew.
+/// user is back within the pause, the session goes on, with its id and number. A kill just when a session begins or
+/// ends may cost its `session.started` or `session.ended`. After a power cut, sessions may begin anew.
 ///
 /// **Limits.** At most ``Configuration/limit`` users are known. Beyond that, users without an open session are
 /// forgotten, those who were active longest ago first, and then sessions are ended early. The number of a forgotten
@@ -197,6 +197,8 @@ struct SessionTable: Sendable {
   private var queue: [(user: String, active: Timestamp)] = []
   private var gone = 0
   private var unwritten: Set<String> = []
+  /// The last records of forgotten users, to be written: their sessions have ended.
+  private var forgotten: [Session] = []
   private var file: SessionFile
   private let idle: Int64
   private let limit: Int
@@ -212,7 +214,10 @@ struct SessionTable: Sendable {
     idle = Int64(clamping: configuration.idleAfter.wholeNanoseconds)
     limit = configuration.limit
     now = configuration.now
-    for session in sessions.sorted(by: { $0.lastActive < $1.lastActive }) {
+    // Of more users than may be known now, those whose sessions are open, and the latest.
+    let known = sessions.sorted { ($0.isOpen ? 1 : 0, $0.lastActive) < ($1.isOpen ? 1 : 0, $1.lastActive) }.suffix(
+      limit)
+    for session in known.sorted(by: { $0.lastActive < $1.lastActive }) {
       entries[session.user] = Entry(session: session, written: session.lastActive, isQueued: session.isOpen)
       if session.isOpen { queue.append((session.user, session.lastActive)) }
     }
@@ -296,7 +301,12 @@ struct SessionTable: Sendable {
     let oldest = entries.values.map(\.session).sorted {
       ($0.isOpen ? 1 : 0, $0.lastActive) < ($1.isOpen ? 1 : 0, $1.lastActive)
     }.prefix(max(limit / 10, 1))
-    for session in oldest { entries[session.user] = nil }
+    for session in oldest {
+      entries[session.user] = nil
+      var closed = session
+      closed.isOpen = false
+      forgotten.append(closed)
+    }
     let known = entries
     unwritten = unwritten.filter { known[$0] != nil }
     return oldest.filter(\.isOpen).map { ($0, "idle") }
@@ -309,13 +319,14 @@ struct SessionTable: Sendable {
     if all {
       for (user, entry) in entries where entry.written != entry.session.lastActive { unwritten.insert(user) }
     }
-    guard !unwritten.isEmpty, all || retryAt.map({ now() >= $0 }) ?? true else { return }
+    guard !unwritten.isEmpty || !forgotten.isEmpty, all || retryAt.map({ now() >= $0 }) ?? true else { return }
     let entries = entries
-    let changed = unwritten.compactMap { entries[$0]?.session }
+    let changed = forgotten + unwritten.compactMap { entries[$0]?.session }
     do throws(WeirError) {
       try file.write(changed, all: { entries.values.map(\.session) }, count: entries.count)
       for user in unwritten { self.entries[user]?.written = entries[user]?.session.lastActive }
       unwritten = []
+      forgotten = []
       retryAt = nil
     } catch {
       if retryAt == nil { self.error = error }

@@ -201,6 +201,20 @@ struct SessionsTests {
     }
   }
 
+  @Test func `a session that ended for want of room has ended after a restart, too`() throws {
+    try withDirectory { directory throws in
+      do {
+        let stage = try Stage(directory, limit: 10)
+        for number in 0..<11 { stage.act("u\(number)") }
+        try stage.tracker.close()
+      }
+      let stage = try Stage(directory, at: 1_000_500, limit: 10)
+      let ended = try stage.lines().filter { $0.hasPrefix("session.ended") }
+      #expect(ended.count == 11)
+      #expect(Set(ended).count == 11)
+    }
+  }
+
   @Test func `a tracker has one set of sessions at a time, with sensible options`() throws {
     try withDirectory { directory throws in
       let stage = try Stage(directory)

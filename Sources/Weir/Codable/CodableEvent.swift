@@ -66,7 +66,8 @@ extension EventEncoder {
   /// The lane is released during the encoding. Encoding is slow, runs the user's code, and may define a type. Defining
   /// a type takes a lock, and no thread may wait for that lock while it holds a lane.
   @usableFromInline
-  mutating func encodeTagged<E: Event & Encodable>(_ event: E, deriving derived: FieldObject? = nil) {
+  mutating func encodeTagged<E: Event & Encodable>(_ event: E, deriving derived: @autoclosure () -> FieldObject? = nil)
+  {
     guard index == Self.unset else { return spoil() }
     // The tracker is not retained: all threads would contend for its reference count.
     let log = tracker._withUnsafeGuaranteedRef { $0.log }
@@ -79,6 +80,8 @@ extension EventEncoder {
     record = weir_record()
     index = Self.ended
 
+    // Runs the user's code, so not before the lane is released.
+    let added = derived()
     // The limit is the largest event plus the case's name and other bytes that are not part of the event.
     writer.state.pointee.buffer.start(limit: room + 2 * EventType.maximumNameBytes)
     do {
@@ -101,7 +104,7 @@ extension EventEncoder {
     } else if let type {
       index = Self.named
       outcome = type
-      writer.state.pointee.lastBytes = putFields(of: writer.state.pointee.buffer, derived)
+      writer.state.pointee.lastBytes = putFields(of: writer.state.pointee.buffer, added)
       if let sampler = tracker._withUnsafeGuaranteedRef({ $0.sampler }) {
         leaveOut(event, type, by: sampler, writer.state.pointee.buffer)
       }

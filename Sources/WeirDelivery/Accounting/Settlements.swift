@@ -16,7 +16,8 @@ public struct SettledEvent: Hashable, Sendable {
   public var fate: Journey.Fate
 }
 
-/// The settlements of a dispatcher, from the call of ``Dispatcher/settlements(limit:)`` on. One task reads them.
+/// The settlements of a dispatcher, from the call of ``Dispatcher/settlements(limit:)`` on, until the dispatcher ends.
+/// One task reads them.
 ///
 /// **Crash.** A settlement is told when the provider has answered, and a rejection when its dead letter is on disk. The
 /// cursor moves some time later. After a kill in between, the event is delivered again, and told again.
@@ -36,6 +37,7 @@ public struct Settlements: AsyncSequence, Sendable {
         for event in events {
           if case .dropped = continuation.yield(event) { missed.count.add(1, ordering: .relaxed) }
         }
+        if events.isEmpty { continuation.finish() }
       }
       continuation.onTermination = { _ in feed.unobserve(number) }
     }
@@ -119,7 +121,7 @@ final class SettlementFeed: Sendable {
 
   init(_ observer: (@Sendable ([SettledEvent]) -> Void)? = nil) {
     var first = State()
-    if let observer { first.observers[0] = observer }
+    if let observer { first.observers[0] = { if !$0.isEmpty { observer($0) } } }
     state = Lock(first)
     isHeardNow = Atomic(observer != nil)
   }
@@ -145,8 +147,8 @@ final class SettlementFeed: Sendable {
     withExtendedLifetime(gone) {}
   }
 
+  /// Tells observers of events, or with none that there will be no more.
   func tell(_ events: [SettledEvent]) {
-    guard !events.isEmpty else { return }
     for observer in state.withLock({ Array($0.observers.values) }) { observer(events) }
   }
 }

@@ -55,6 +55,7 @@ struct CursorKeeper {
     if case .position(let found) = cursor.found, found.offset == resumption.offset, found.counts != nil {
       start = found
       durable = found
+      users.forget(from: start.offset)
       return
     }
     isNew = cursor.found == .nothing
@@ -69,6 +70,7 @@ struct CursorKeeper {
     start = CursorPosition(
       offset: counts.from, last: nil, certain: min(counts.from, log.durableOffset ?? 0), counts: counts)
     durable = start
+    users.forget(from: isNew ? 0 : start.offset)
     try cursor.move(to: start)
   }
 

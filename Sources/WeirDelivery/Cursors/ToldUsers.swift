@@ -104,6 +104,16 @@ struct ToldUsers {
     forgetOldest()
   }
 
+  /// Forgets what events at this offset or after it told: they are given again.
+  mutating func forget(from offset: Offset) {
+    let kept = told.filter { $0.value.offset < offset }
+    guard kept.count < told.count else { return }
+    told = kept
+    unwritten.formIntersection(kept.keys)
+    // The next write is of a new file.
+    file = nil
+  }
+
   /// Writes what was told since the last call. After an error, the next call tries again.
   mutating func write() throws(WeirError) {
     guard !unwritten.isEmpty else { return }

@@ -15,7 +15,7 @@ extension DeliveryLoop {
         try deadLetters.write(
           unburied.map { rejection in
             DeadLetter(
-              provider: orders.name, event: rejection.event.prepared.stored,
+              provider: orders.name, event: rejection.event.captured,
               reason: rejection.reason.inOneLine(of: LoggedAttempt.answerBytes), attempts: rejection.event.attempts)
           })
       }
@@ -92,7 +92,7 @@ extension DeliveryLoop {
 
   /// Tells observers what became of these events, by their index.
   func publish(_ events: [HeldEvent], fate: (Int) -> Journey.Fate) {
-    guard orders.feed.isHeard else { return }
+    guard orders.feed.isHeard, !events.isEmpty else { return }
     orders.feed.tell(
       events.enumerated().map { index, event in
         SettledEvent(id: event.prepared.stored.id, provider: orders.name, fate: fate(index))

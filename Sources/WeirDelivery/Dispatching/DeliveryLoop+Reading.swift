@@ -115,7 +115,10 @@ extension DeliveryLoop {
       return settleParts(before: mark.offset)
     }
     span.opened(mark.offset, id: mark.id)
-    queue.add(.event(HeldEvent(prepared: prepared, offset: mark.offset, bytes: bytes)))
+    queue.add(
+      .event(
+        HeldEvent(
+          prepared: prepared, offset: mark.offset, bytes: bytes, userID: event.context.user?.id)))
     plan.arrived(bytes: bytes, opening: mark.id.opening, at: clock.now)
   }
 

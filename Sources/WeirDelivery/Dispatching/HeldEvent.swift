@@ -16,8 +16,17 @@ struct HeldEvent: Sendable {
   var notBefore = Duration.zero
   /// The wait of an event that is retried individually.
   var backoff: BackoffState?
+  /// The id of the user that the event was captured for; the provider may get a pseudonym.
+  var userID: String?
   /// The gap that the event tells of; `nil` for an event that a capture accepted.
   var gap: Gap?
+
+  /// The event for the dead letters, which are prepared again when they are redriven.
+  var captured: StoredEvent {
+    var event = prepared.stored
+    if let userID { event.context.user?.id = userID }
+    return event
+  }
 
   /// The outcomes to count once the event is settled. A gap is not an accepted event, whatever the provider says.
   func outcomes(_ outcomes: Outcomes) -> Outcomes { gap?.outcomes ?? outcomes }

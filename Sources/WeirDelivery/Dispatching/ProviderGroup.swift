@@ -23,6 +23,8 @@ public final class ProviderGroup: Provider, Sendable {
   public let name: String
 
   private let members: [(provider: any Provider, mapper: EventMapper)]
+  /// The users of whom members have yet to be told, because a member's mapper withheld the event that told.
+  private let untold = Lock<[Int: Set<String>]>([:])
   /// The members' decisions on events that the group has not decided.
   private let decided = Lock<[EventID: [Int: Verdict]]>([:])
 
@@ -79,7 +81,15 @@ public final class ProviderGroup: Provider, Sendable {
     }
     var given: [PreparedEvent] = []
     for event in undecided {
-      if let mapped = mapper(event) { given.append(mapped) } else { decide([event], [.accepted], index) }
+      let user = event.context.user?.id ?? ""
+      if var mapped = mapper(event) {
+        // The event that told of the user was not for this member.
+        mapped.identifies = mapped.identifies || untold.withLock { $0[index]?.contains(user) ?? false }
+        given.append(mapped)
+      } else {
+        if event.identifies { _ = untold.withLock { $0[index, default: []].insert(user) } }
+        withhold(event, index)
+      }
     }
     if !given.isEmpty { try await give(given[...], to: index) }
   }
@@ -107,9 +117,17 @@ public final class ProviderGroup: Provider, Sendable {
       for (event, verdict) in zip(events, verdicts) {
         var verdict = verdict
         if case .rejected(let reason) = verdict { verdict = .rejected("\(name): \(reason)") }
+        if verdict == .accepted, event.identifies, let user = event.context.user?.id {
+          _ = untold.withLock { $0[index]?.remove(user) }
+        }
         decided[event.stored.id, default: [:]][index] = verdict
       }
     }
+  }
+
+  /// Notes that the member's mapper withheld an event.
+  private func withhold(_ event: PreparedEvent, _ index: Int) {
+    decided.withLock { $0[event.stored.id, default: [:]][index] = .accepted }
   }
 
   private func verdict(on decisions: [Int: Verdict]) -> Verdict {

@@ -145,7 +145,7 @@ extension EventMapper {
   /// Keeps a sample of the events whose names, as the earlier mappers made them, match one of these patterns, and all
   /// other events. The sample has all such events of about `fraction` (0 to 1) of the users: the user's id decides, and
   /// without a user the opening that captured the event. So a user's events are kept or withheld together, by every
-  /// provider with the same fraction.
+  /// provider with the same fraction and the same pseudonyms.
   public static func sampling(events patterns: String..., fraction: Double) -> EventMapper {
     sampling(events: patterns, fraction: fraction)
   }

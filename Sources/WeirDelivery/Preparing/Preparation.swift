@@ -97,6 +97,18 @@ package struct Preparation: Sendable {
     return mapper.map(&event, &counts) ? event : nil
   }
 
+  /// Returns a default user as the provider gets the user. Returns `nil` for a user of whom the provider is told by the
+  /// user's events alone, because the mapper withholds what is no event of the program.
+  func prepare(_ user: EventUser) -> EventUser? {
+    var event = PreparedEvent(
+      StoredEvent(
+        offset: 0, id: EventID(opening: 0, sequence: 0), time: .now, name: EventType.reservedPrefix + "associated",
+        fields: [:], context: EventContext(user: user)))
+    if let pseudonym { event.replaceUser(by: pseudonym) }
+    var counts = PreparedEvent.Counts()
+    return mapper.map(&event, &counts) ? event.context.user : nil
+  }
+
   private mutating func check(_ event: inout PreparedEvent) {
     guard let contract else { return }
     let stored = event.stored

@@ -20,7 +20,7 @@
   /// | parameter `weir_id` | id; Google recognises no repeated event |
   /// | parameter `weir_name` | name, if `name` is another |
   /// | parameter `engagement_time_msec` | the field of this name, or else 1: see below |
-  /// | other parameters | fields, bound fields, view and global fields |
+  /// | other parameters | fields, bound fields, view and global fields; then annotations, where there is room |
   ///
   /// The client's id is a field of the event, a bound field or a global field. Without the field, a web stream gets two
   /// numbers that are derived from the user's id or, without a user, from the opening that captured the event. Google's
@@ -197,7 +197,10 @@
         count += 1
       }
       var isEngaged = false
-      for leaf in FieldObject(event.properties().filter { $0.name != clientName }).leaves {
+      // What Weir adds must not cost the event: it is cut, and goes only where there is room.
+      var plain = event
+      plain.annotations = []
+      for leaf in FieldObject(plain.properties().filter { $0.name != clientName }).leaves {
         let mapped = names.unique(try GA4Names.parameter(leaf.name))
         guard let value = try GA4Values.parameter(leaf.value, mapped) else { continue }
         // The suffix that makes the name unique makes it longer.
@@ -215,7 +218,23 @@
           "the event has \(count) parameters, and the limit of Google Analytics is \(GA4Values.count); keep some with "
             + "EventMapper.only(fields:)")
       }
+      for annotation in event.annotationProperties.prefix(GA4Values.count - count) {
+        object.add(names.unique(annotation.name), Self.text(of: annotation.value))
+      }
       return object.bytes()
+    }
+
+    /// The texts of an annotation, cut to the length of a parameter's value.
+    private static func text(of annotation: FieldValue) -> String {
+      var parts: [String] = []
+      switch annotation {
+      case .string(let text): parts = [text]
+      case .array(let texts): parts = texts.compactMap { if case .string(let text) = $0 { text } else { nil } }
+      default: break
+      }
+      var text = parts.joined(separator: "; ")
+      while text.utf16.count > 100 { text.removeLast() }
+      return text
     }
 
     /// Returns the traits as Google's user properties; `nil` if there are none.

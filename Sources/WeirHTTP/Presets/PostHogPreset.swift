@@ -106,7 +106,14 @@
       var object = JSONObject(.vendor)
       object.add("event", name)
       object.add("distinct_id", user.id)
-      if let event { object.add("timestamp", event.stored.time.description) }
+      if let event {
+        // The same whenever it is sent again, and another than the event's and other groups'.
+        let kind = "\(event.stored.id) \(name) \(properties["$group_type"].map { "\($0)" } ?? "")"
+        object.add(
+          "uuid",
+          EventID(opening: FNV1a.hash64(kind.utf8), sequence: event.stored.id.sequence).uuid.uuidString.lowercased())
+        object.add("timestamp", event.stored.time.description)
+      }
       object.add(
         "properties", .object(FieldObject([("$lib", .string("weir"))] + properties.map { ($0.name, $0.value) })))
       return object.bytes()

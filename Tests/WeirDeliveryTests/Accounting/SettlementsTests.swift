@@ -42,6 +42,20 @@ struct SettlementsTests {
     }
   }
 
+  @Test func `a reader's loop ends with the dispatcher`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      try stage.dispatcher.add(ScriptedProvider())
+      let settlements = stage.dispatcher.settlements()
+      try stage.capture(2)
+      #expect(await stage.run { stage.entry().offset == 2 })
+      try await stage.close()
+      var count = 0
+      for await _ in settlements { count += 1 }
+      #expect(count == 2)
+    }
+  }
+
   @Test func `a reader who is late misses the oldest, and they are counted`() async throws {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(directory)

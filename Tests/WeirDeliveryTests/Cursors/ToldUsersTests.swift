@@ -66,6 +66,22 @@ struct ToldUsersTests {
     }
   }
 
+  @Test func `a rewind tells again, and so does a cursor that is gone`() async throws {
+    try await withDirectoryAsync { directory in
+      for round in 0..<3 {
+        let stage = try DeliveryStage(directory)
+        let provider = ScriptedProvider()
+        if round == 0 { for number in 0..<2 { try capture(stage, number, "ann", "free") } }
+        try stage.dispatcher.add(provider)
+        #expect(await stage.run { stage.entry().offset == 2 })
+        #expect(told(provider) == ["0 ann free"])
+        try await stage.close()
+        if round == 0 { _ = try LogDirectory(directory).rewind("scripted", to: .beginning) }
+        if round == 1 { try FileManager.default.removeItem(atPath: directory + "/cursors/scripted") }
+      }
+    }
+  }
+
   @Test func `an event that was not accepted has told nothing`() async throws {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(directory)

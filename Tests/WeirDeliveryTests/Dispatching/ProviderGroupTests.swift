@@ -73,4 +73,18 @@ struct ProviderGroupTests {
     #expect(one.delivered.map(\.name) == ["e", "e", "e", "e"])
     #expect(two.delivered.map(\.name) == ["renamed", "renamed", "renamed"])
   }
+
+  @Test func `a member is told of a user whose first event was not for the member`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      let (one, two) = (ScriptedProvider(name: "one"), ScriptedProvider(name: "two"))
+      let mapped = two.mapped(by: .only { $0.fields["n"] != .int(0) })
+      try stage.dispatcher.add(ProviderGroup("scripted", [one, mapped]))
+      try Bindings.with(user: "ann", traits: ["plan": "free"]) { _ = try stage.capture(3) }
+      #expect(await stage.run { stage.entry().offset == 3 })
+      #expect(one.delivered.map(\.identifies) == [true, false, false])
+      #expect(two.delivered.map(\.identifies).contains(true))
+      try await stage.close()
+    }
+  }
 }

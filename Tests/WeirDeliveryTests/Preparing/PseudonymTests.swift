@@ -39,6 +39,37 @@ struct PseudonymTests {
     }
   }
 
+  @Test func `a dead letter has the true id, and a redrive gives the same pseudonym`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      let provider = ScriptedProvider(answers: [.reject("no")])
+      var options = DeliveryOptions()
+      options.pseudonym = pseudonym
+      try stage.dispatcher.add(provider, options: options)
+      try Bindings.with(user: "ann") { _ = try stage.capture(1) }
+      #expect(await stage.run { stage.entry().offset == 1 })
+      let letters = try LogDirectory(directory).deadLetters(of: "scripted")
+      #expect(letters.map { $0.event.context.user?.id } == ["ann"])
+      var preparation = Preparation(options)
+      #expect(letters.compactMap { preparation.prepare($0.event)?.context.user?.id } == ["p-nna"])
+      try await stage.close()
+    }
+  }
+
+  @Test func `a default user goes through the mapper, as the users of events do`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      let provider = ScriptedProvider()
+      try stage.dispatcher.add(provider.mapped(by: .shorteningAddresses(in: "ip")))
+      try stage.tracker.associate("ann", traits: ["ip": "203.0.113.77"])
+      try stage.capture(1)
+      #expect(await stage.run { stage.entry().offset == 2 })
+      #expect(provider.calls.contains(.identify(EventUser(id: "ann", traits: ["ip": "203.0.113.0"]))))
+      #expect(provider.delivered.map(\.identifies) == [false])
+      try await stage.close()
+    }
+  }
+
   @Test(arguments: [
     ("203.0.113.77", "203.0.113.0"), ("255.255.255.255", "255.255.255.0"), ("2001:db8:1:2:3::7", "2001:db8:1::"),
     ("::ffff:203.0.113.77", "::ffff:203.0.113.0"), ("::1", "::"), ("localhost", "[redacted]"),
