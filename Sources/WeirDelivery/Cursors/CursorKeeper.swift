@@ -125,6 +125,7 @@ struct CursorKeeper {
 
   /// Moves the cursor on disk to a position from which everything begins again.
   mutating func restart(at position: CursorPosition) throws(WeirError) {
+    users.forget(from: position.offset)
     try cursor.move(to: position)
     start = position
     durable = position

@@ -107,7 +107,6 @@ extension CursorKeeper {
     let end = try directory.tally(from: .max).nextOffset
     let (after, rewind) = try directory.rewound(durable, settled: durable.offset, to: position, end: end)
     try restart(at: after)
-    users.forget(from: rewind.to)
     return rewind
   }
 }
