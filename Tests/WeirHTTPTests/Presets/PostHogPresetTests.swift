@@ -56,12 +56,19 @@
     @Test func `groups are told after their person, and named by events`() throws {
       let preset = PostHogPreset(apiKey: Secret("k"), groups: ["company"])
       let user = EventUser(id: "u1", traits: ["company": ["id": "c7", "name": "Acme"]])
-      let group = try #require(preset.identification(of: user, before: sampleEvent(3)).last)
+      let group = try #require(preset.identification(of: user, before: nil).last)
       let expected = #"""
-        {"event":"$groupidentify","distinct_id":"u1","timestamp":"2025-11-21T00:00:00.123456789Z",
+        {"event":"$groupidentify","distinct_id":"u1",
          "properties":{"$lib":"weir","$group_type":"company","$group_key":"c7","$group_set":{"name":"Acme"}}}
         """#
       #expect(json(group) == json(expected))
+      // What is sent again has the same ids, and each part has another.
+      let parts = preset.identification(of: user, before: sampleEvent(3)).map { String(decoding: $0, as: UTF8.self) }
+      #expect(
+        parts == preset.identification(of: user, before: sampleEvent(3)).map { String(decoding: $0, as: UTF8.self) })
+      let ids = try parts.map { try #require($0.firstMatch(of: /"uuid":"([0-9a-f-]{36})"/)).1 }
+      #expect(Set(ids).count == 2)
+      #expect(parts.allSatisfy { $0.contains(#""timestamp":"2025-11-21T00:00:00.123456789Z""#) })
       let event = String(decoding: try preset.encode(sampleEvent(3, user: user)), as: UTF8.self)
       #expect(event.contains(#""$groups":{"company":"c7"}"#))
     }
