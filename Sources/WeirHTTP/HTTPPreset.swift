@@ -60,7 +60,7 @@
     func read(_ answer: HTTPAnswer, of batch: HTTPBatch) throws -> HTTPReading
 
     /// Returns the parts of a request that tell the vendor what is known about a user and about the user's groups. They
-    /// are sent in the same request, before `event`, whose ``PreparedEvent/identifies`` is set; `nil` stands for no
+    /// are sent in the same request, before `event`, whose `PreparedEvent.identifies` is set; `nil` stands for no
     /// event. Returns none if the vendor takes users in requests of their own, or not at all.
     func identification(of user: EventUser, before event: PreparedEvent?) -> [[UInt8]]
 
@@ -68,8 +68,8 @@
     /// before the request with the users' events. Returns none if the vendor has no such request.
     func identify(_ users: [EventUser]) -> [HTTPPost]
 
-    /// Reads the answer to a request of ``identify(_:)``, or to a request with an identification and no event. Throws
-    /// what ``read(_:of:)`` throws, unless the vendor accepted the request.
+    /// Reads the answer to a request of `identify(_:)`, or to a request with an identification and no event. Throws
+    /// what `read(_:of:)` throws, unless the vendor accepted the request.
     func readIdentify(_ answer: HTTPAnswer) throws
   }
 

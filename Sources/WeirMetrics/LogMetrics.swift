@@ -13,7 +13,7 @@
   /// Task { try await metrics.run(every: .seconds(10)) }
   /// ```
   ///
-  /// Metrics of the log, from ``Counters`` and from `LogDirectory.Statistics`:
+  /// Metrics of the log, from `Counters` and from `LogDirectory.Statistics`:
   ///
   /// | counter | what it counts |
   /// |---|---|

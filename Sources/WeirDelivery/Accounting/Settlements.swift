@@ -69,7 +69,7 @@ extension Dispatcher {
 
 extension Tracker {
   /// Returns what became of an event at each provider, once it is settled at all of them, or after the timeout; then an
-  /// unsettled event is ``Journey/Fate/pending``. Ordered by the providers' names; empty without a dispatcher.
+  /// unsettled event is `Journey.Fate.pending`. Ordered by the providers' names; empty without a dispatcher.
   ///
   /// ```swift
   /// let receipt = tracker.track(Payment.booked(order: order))

@@ -25,11 +25,11 @@ extension LogDirectory {
   /// print("\(rewind.from - rewind.to) offsets are delivered again")
   /// ```
   ///
-  /// The ledger counts anew from the position, and says so (``Ledger/Entry/rewind``). Dead letters stay. Events that
+  /// The ledger counts anew from the position, and says so (`Ledger.Entry.rewind`). Dead letters stay. Events that
   /// were removed from the log can't be delivered again; if the position is before the log's first event, delivery
   /// continues at the first event.
   ///
-  /// To rewind a provider while a dispatcher delivers to the provider, use ``Dispatcher/rewind(_:to:)``.
+  /// To rewind a provider while a dispatcher delivers to the provider, use `Dispatcher.rewind(_:to:)`.
   ///
   /// Throws `missing` (no such provider), `locked` (somebody delivers to the provider), `invalid` (the position is
   /// after the first event that is not settled, so events would never be delivered), `version`, and the errors of the
