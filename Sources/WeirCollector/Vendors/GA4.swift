@@ -1,6 +1,6 @@
 // Google Analytics 4: /mp/collect and /debug/mp/collect. As the Measurement Protocol is documented: 25 events and less
-// than 130 kB a request, 25 parameters an event; whatever is wrong, /mp/collect answers 204 and leaves it out, and
-// /debug/mp/collect says what it is and keeps nothing.
+// than 130 kB a request, 25 parameters an event. /mp/collect answers every request with 204, and leaves out what breaks
+// these rules. /debug/mp/collect names what breaks the rules, and keeps nothing.
 
 #if Collector
   import Weir

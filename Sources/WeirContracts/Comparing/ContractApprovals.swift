@@ -26,8 +26,8 @@ import WeirJSON
 /// try approvals.approve(open.filter { !$0.isBreaking }, by: "Ada", reason: "spring campaign")
 /// ```
 ///
-/// The approvals are no signatures: whoever can write the file can approve in any name. A repository's review and
-/// history say who wrote which line.
+/// The approvals are no signatures: a person who can change the file can approve under any name. The history of the
+/// repository says who wrote which line.
 public struct ContractApprovals: Hashable, Sendable {
   /// One approval.
   public struct Approval: Hashable, Sendable {
@@ -44,7 +44,7 @@ public struct ContractApprovals: Hashable, Sendable {
   /// Creates an empty list.
   public init() {}
 
-  /// The approvals of a change, sorted by name and reason. Empty if nobody approved the change.
+  /// The approvals of a change, sorted by name and reason. Empty for a change without an approval.
   public func approvals(of change: ContractChange) -> [Approval] {
     let place = Line.Place(change)
     let found = lines.filter { $0.place == place && ($0.isBreaking || !change.isBreaking) }
