@@ -16,7 +16,7 @@
 test-swift: need-swift need-lz4 need-lz4-tool need-zlib need-c need-strace need-python
 	$(SWIFT_BUILD) --build-tests $(TEST_TRAITS)
 	@$(MAKE) --no-print-directory test-swift-symbols
-	@$(MAKE) --no-print-directory -j 2 --output-sync=target test-swift-parts
+	@$(MAKE) --no-print-directory -j 3 --output-sync=target test-swift-parts
 
 # The longest first.
 test-swift-parts: test-end-to-end test-quickstart test-release test-packages test-consumer test-second-reader \

@@ -66,17 +66,20 @@ struct SessionFile {
     return Array(sessions.values)
   }
 
-  /// Appends these sessions. `all` are written instead if most of the file is outdated.
-  mutating func write(_ changed: [Session], all: () -> [Session], count: Int) throws(WeirError) {
-    guard !changed.isEmpty else { return }
-    guard let file, recordCount + changed.count <= 4 * count + 1_024 else { return try rewrite(all()) }
+  /// Whether most of the file would be outdated after these records are appended: then the file is to be written anew.
+  func isOutdated(adding added: Int, of known: Int) -> Bool { file == nil || recordCount + added > 4 * known + 1_024 }
+
+  /// Appends these sessions.
+  mutating func append(_ changed: [Session]) throws(WeirError) {
+    guard let file else { return try rewrite(changed) }
     let bytes = changed.flatMap(Self.bytes)
     try calls.write(file, bytes, at: end)
     end += bytes.count
     recordCount += changed.count
   }
 
-  private mutating func rewrite(_ sessions: [Session]) throws(WeirError) {
+  /// Writes the file anew, with these sessions alone.
+  mutating func rewrite(_ sessions: [Session]) throws(WeirError) {
     let newName = Self.name + ".new"
     try calls.unlink(newName, in: directory)
     let new = try calls.create(newName, in: directory)

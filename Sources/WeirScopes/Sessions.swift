@@ -307,8 +307,7 @@ struct SessionTable: Sendable {
       closed.isOpen = false
       forgotten.append(closed)
     }
-    let known = entries
-    unwritten = unwritten.filter { known[$0] != nil }
+    unwritten.subtract(oldest.map(\.user))
     return oldest.filter(\.isOpen).map { ($0, "idle") }
   }
 
@@ -320,11 +319,14 @@ struct SessionTable: Sendable {
       for (user, entry) in entries where entry.written != entry.session.lastActive { unwritten.insert(user) }
     }
     guard !unwritten.isEmpty || !forgotten.isEmpty, all || retryAt.map({ now() >= $0 }) ?? true else { return }
-    let entries = entries
     let changed = forgotten + unwritten.compactMap { entries[$0]?.session }
     do throws(WeirError) {
-      try file.write(changed, all: { entries.values.map(\.session) }, count: entries.count)
-      for user in unwritten { self.entries[user]?.written = entries[user]?.session.lastActive }
+      if file.isOutdated(adding: changed.count, of: entries.count) {
+        try file.rewrite(entries.values.map(\.session))
+      } else {
+        try file.append(changed)
+      }
+      for session in changed { entries[session.user]?.written = session.lastActive }
       unwritten = []
       forgotten = []
       retryAt = nil

@@ -48,8 +48,7 @@ extension DeliveryLoop {
     let events = batch.map(\.prepared)
     let began = Timestamp.now
     let start = clock.now
-    let call = ProviderCall(shared.alarm) { await DeliveryAnswer.of { try await provider.deliver(events) } }
-    let answer = answer(of: call)
+    let answer = answer { try await provider.deliver(events) }
     guard ending != .abandonment else { return }
     quietUntil = max(quietUntil, start + orders.options.budget.pause(after: batch.reduce(0) { $0 + $1.bytes }))
     let settlement = Settlement(batch, answer ?? unanswered("deliver(_:)"))
@@ -161,13 +160,10 @@ extension DeliveryLoop {
 
   /// Makes a call that returns no verdicts. Returns `false` if the call failed, after applying the consequences.
   private func makeCall(_ name: String, _ body: @escaping @Sendable () async throws -> Void) -> Bool {
-    let call = ProviderCall(shared.alarm) {
-      await DeliveryAnswer.of {
-        try await body()
-        return []
-      }
+    let given = answer {
+      try await body()
+      return []
     }
-    let given = answer(of: call)
     if given == nil, ending == .abandonment { return false }
     switch given {
     case .verdicts:
@@ -186,12 +182,14 @@ extension DeliveryLoop {
     return false
   }
 
-  /// Waits for an answer. If the answer does not come in time, cancels the call and returns `nil`. A later answer is
-  /// ignored.
-  private func answer(of call: ProviderCall) -> DeliveryAnswer? {
+  /// Makes a call and waits for its answer. If the answer does not come in time, cancels the call and returns `nil`. A
+  /// later answer is ignored.
+  private func answer(_ body: @escaping @Sendable () async throws -> [Verdict]) -> DeliveryAnswer? {
+    // Before the call begins: the process may die in it.
+    keepBackoffOfCall()
+    let call = ProviderCall(shared.alarm) { await DeliveryAnswer.of(body) }
     var deadline = clock.now + orders.options.attemptTimeout
     cutShort = nil
-    keepBackoffOfCall()
     self.call = .inProgress
     defer { self.call = nil }
     while true {

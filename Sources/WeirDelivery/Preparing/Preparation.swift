@@ -12,8 +12,7 @@ import WeirContracts
 ///     get their defaults, flagged ``PreparedEvent/Flag/defaulted(field:)``. Violations are in
 ///     ``PreparedEvent/violations``, and the event is flagged ``PreparedEvent/Flag/violating``. Derived fields are not
 ///     unknown fields. Unknown fields are left out if ``DeliveryOptions/omitsUnknownFields`` is true. An event without
-///     a
-///     kind gets the kind that the contract has for the event.
+///     a kind gets the kind that the contract has for the event.
 ///  3. **Duplicates** are flagged ``PreparedEvent/Flag/duplicate(of:)``, by the event as it was captured.
 ///  4. **Redaction**: ``FieldValue/redacted`` replaces the values that the event's declaration, the contract or the
 ///     context marks as sensitive, in fields, context and violations. ``PreparedEvent/stored`` is redacted too.
