@@ -36,7 +36,8 @@ extension EndToEnd {
         some.text == """
           fine: e: a: type changed: it was integer and is number
           fine: e: b: field added: it may be missing
-          2 approved, 1 not approved that are breaking
+          breaking: e: c: field removed: it is flagged as unknown now (not approved)
+          2 approved, 1 not approved that are breaking; --breaking approves those
 
           """)
       let left = try Tool.run(diff + ["--format", "json"])
@@ -62,6 +63,32 @@ extension EndToEnd {
       #expect(different.code == 1)
       #expect(different.text.contains("fine: e: b: field added: it may be missing (not approved)\n"))
       #expect(try Tool.run("contract", "diff", old, old, "--approvals", file).code == 0, "nothing changed")
+    }
+
+    @Test func `an approval of nothing fails, and says what is left and how it is approved`() throws {
+      let scratch = try Scratch()
+      let old = try Self.contract(scratch, "old.json", #""c": {}"#)
+      let new = try Self.contract(scratch, "new.json", "")
+      let file = scratch("approvals.jsonl")
+      let approve = ["contract", "approve", old, new, "--approvals", file, "--by", "Ada"]
+      let nothing = try Tool.run(approve)
+      #expect(nothing.code == 1, "\(nothing.errors)")
+      #expect(
+        nothing.text == """
+          breaking: e: c: field removed: it is flagged as unknown now (not approved)
+          0 approved, 1 not approved that are breaking; --breaking approves those
+
+          """)
+      #expect(!FileManager.default.fileExists(atPath: file), "nothing is written")
+      #expect(try Tool.run(approve + ["--breaking"]).code == 0)
+      #expect(try Tool.run(approve).code == 0, "every difference has an approval")
+
+      let fine = try Self.contract(scratch, "fine.json", #""c": {}, "d": {}"#)
+      let other = try Tool.run(
+        "contract", "approve", old, fine, "--approvals", scratch("others.jsonl"), "--by", "Ada", "--breaking")
+      #expect(other.code == 1)
+      #expect(other.text.contains("\n0 approved, 1 not approved that are not breaking; leave --breaking out"))
+      #expect(try Tool.run("contract", "approve", "--help").text.contains("1 nothing is approved"))
     }
 
     @Test func `a damaged file and a file that can't be written are errors`() throws {

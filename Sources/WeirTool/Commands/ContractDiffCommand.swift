@@ -76,14 +76,16 @@
       discussion: """
         Approves the differences that are not breaking or, with --breaking, those that \
         are, unless the file has an approval already. Prints the approved differences, \
-        and the number of those that are left. Look at weir contract diff --approvals \
-        first.
+        those that are not approved, and the numbers of both. Look at weir contract diff \
+        --approvals first.
 
         The file of approvals is meant to be committed beside the contract. The file has \
         a line of JSON for each approval, sorted. An approval is bound to the content of \
         the change: a later, different change of the same field is not approved.
 
-        Exit codes: 0 the file is written; 2 can't run; 3 the disk is full.
+        Exit codes: 0 differences are approved, or every difference had an approval; 1 \
+        nothing is approved, and there are differences without an approval: the file is \
+        not written; 2 can't run; 3 the disk is full.
 
         Examples:
           weir contract approve released.json shop.json \\
@@ -119,13 +121,25 @@
       var list = try ApprovalFile.read(approvals)
       let open = changes.filter { list.approvals(of: $0).isEmpty }
       let approved = open.filter { $0.isBreaking == breaking }
-      try list.approve(approved, by: by, reason: reason)
-      try ApprovalFile.write(list, to: approvals)
-      let left = open.count - approved.count
-      let others = breaking ? "that are not breaking" : "that are breaking"
-      try writeReport(
-        approved.map { Terminal.printable("\($0)") + "\n" }.joined() + "\(approved.count) approved"
-          + (left == 0 ? "" : ", \(left) not approved \(others)") + "\n")
+      let left = open.filter { $0.isBreaking != breaking }
+      let isForNothing = approved.isEmpty && !left.isEmpty
+      if !isForNothing {
+        try list.approve(approved, by: by, reason: reason)
+        try ApprovalFile.write(list, to: approvals)
+      }
+      try writeReport(report(approved, left))
+      if isForNothing { throw ExitCode.unapproved }
+    }
+
+    /// What was approved, what was not, and how the rest is approved.
+    private func report(_ approved: [ContractChange], _ left: [ContractChange]) -> String {
+      var lines = approved.map { "\($0)" } + left.map { "\($0) (not approved)" }
+      let rest =
+        breaking
+        ? "not approved that are not breaking; leave --breaking out to approve those"
+        : "not approved that are breaking; --breaking approves those"
+      lines.append("\(approved.count) approved" + (left.isEmpty ? "" : ", \(left.count) \(rest)"))
+      return lines.map { Terminal.printable($0) + "\n" }.joined()
     }
   }
 
