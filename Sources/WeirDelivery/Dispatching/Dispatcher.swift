@@ -223,9 +223,7 @@ public final class Dispatcher: Sendable {
           WorkerOrders(
             provider: provider, name: name, options: options, configuration: configuration, clock: clock, log: log,
             feed: feed)))
-      guard configuration.recordsPlans else { continue }
-      let entry = DeliveryPlan.Entry(name, options: options, mapper: provider.attachedMapper)
-      try RecordedPlan(entry).write(for: name, in: directory, calls: configuration.calls)
+      try record(DeliveryPlan.Entry(name, options: options, mapper: provider.attachedMapper))
     }
     let (isLate, isRunning) = state.withLock { state in
       if !state.isShutDown { for worker in workers { state.workers[worker.orders.name] = worker } }
@@ -237,6 +235,22 @@ public final class Dispatcher: Sendable {
       state.withLock { for name in claimed { $0.workers[name] = nil } }
       throw error
     }
+  }
+
+  /// Records what is done to a provider's events. If the provider gets what was kept from it before, a warning in the
+  /// program's log says so.
+  private func record(_ entry: DeliveryPlan.Entry) throws(WeirError) {
+    let plan = RecordedPlan(entry, by: configuration.planAuthor)
+    let recorded = try RecordedPlan(of: entry.name, in: directory, calls: configuration.calls)
+    let missing = recorded?.kept(notBy: plan) ?? []
+    if !missing.isEmpty {
+      configuration.logger?.warning(
+        """
+        \(entry.name) gets more from \(directory) than before: the last delivery under this name had \
+        \(missing.joined(separator: ", ")), and this delivery has not
+        """)
+    }
+    try plan.write(over: recorded, for: entry.name, in: directory, calls: configuration.calls)
   }
 
   /// Ends the delivery to a provider and deletes its cursor. The provider no longer pins segments. If the provider is

@@ -47,9 +47,9 @@ extension Dispatcher {
     /// The logger for problems. Each kind of problem is logged once until it is over. `nil` logs nothing.
     public var logger: Logger? = Logger(label: "weir.delivery")
 
-    /// Whether what is done to each provider's events is recorded beside its cursor (``RecordedPlan``). The tool, which
-    /// stands in for a program, records nothing.
-    package var recordsPlans = true
+    /// Who delivers: what is done to each provider's events is recorded beside its cursor under this author
+    /// (``RecordedPlan``).
+    package var planAuthor = RecordedPlan.Author.program
 
     /// Tests only: the time of the day, by which a wait after failures continues after a restart.
     var timeOfDay: @Sendable () -> Timestamp = { .now }

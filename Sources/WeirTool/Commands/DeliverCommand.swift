@@ -23,9 +23,12 @@
         of each: contract, derived fields, mapper, options. A program and this command \
         deliver the same events with the same plan: see weir help plan. Without a plan, \
         only sensitive values are replaced. The program's dispatcher records in the log \
-        what it does to the events of each provider. If the plan of this command differs, \
-        or if the program has closures, which no file can hold, the command refuses to \
-        deliver in the provider's name, unless --anyway is given.
+        what it does to the events of each provider, and so does this command where no \
+        program did. If the plan of this command differs from the program's, or if the \
+        program has closures, which no file can hold, the command refuses to deliver in \
+        the provider's name, unless --anyway is given. After a delivery by this command, \
+        the plan may change, but the command refuses to give the provider more: true \
+        ids after pseudonyms, sensitive values, or fields that were left out before.
 
         The command may run beside a live writer, or after the writer's death. The \
         command locks only the provider's name: a second delivery under the same name \

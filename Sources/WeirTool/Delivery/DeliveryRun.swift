@@ -82,7 +82,7 @@
     private static var configuration: Dispatcher.Configuration {
       var configuration = Dispatcher.Configuration()
       configuration.logger = nil
-      configuration.recordsPlans = false
+      configuration.planAuthor = .tool
       return configuration
     }
 

@@ -18,7 +18,7 @@
     @Flag(
       help: """
         Deliver even if the program does other things to the events of a provider of this name, or things that no \
-        plan's file can hold.
+        plan's file can hold, or if an earlier delivery kept something from the provider that this delivery does not.
         """)
     var anyway = false
 

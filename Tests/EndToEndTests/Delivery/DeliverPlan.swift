@@ -235,6 +235,23 @@ import WeirHTTP
         try Tool.require(other, code: 0, "another name")
       }
 
+      @Test func `after a plan the tool does not deliver more by a forgotten option`() throws {
+        let scratch = try Scratch()
+        try Tool.record(scratch("log"), sending: Numbered.lines(1...3))
+        try Data(#"{"mapper": [{"without": {"fields": ["text"]}}], "providers": {"out": {"to": "out"}}}"#.utf8)
+          .write(to: URL(fileURLWithPath: scratch("plan.json")))
+        func deliver(_ arguments: String...) throws -> Outcome {
+          try Tool.run(["deliver", scratch("log")] + arguments)
+        }
+        try Tool.require(deliver("--plan", scratch("plan.json")), code: 0, "the plan")
+        try Tool.require(deliver("--plan", scratch("plan.json")), code: 0, "the same plan")
+        let bare = try deliver("--to", scratch("out"), "--name", "out")
+        #expect(bare.code == 2, "\(bare.errors)")
+        #expect(bare.errors.contains("--anyway") && bare.errors.contains("without"), "\(bare.errors)")
+        try Tool.require(deliver("--to", scratch("out"), "--name", "out", "--anyway"), code: 0, "--anyway")
+        try Tool.require(deliver("--to", scratch("out"), "--name", "out"), code: 0, "what --anyway decided stays")
+      }
+
       @Test func `a plan is checked and shown`() throws {
         let scratch = try Scratch()
         try Tool.record(scratch("log"), sending: Numbered.lines(1...3))
