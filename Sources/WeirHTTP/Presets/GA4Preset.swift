@@ -21,6 +21,7 @@
   /// | parameter `weir_name` | name, if `name` is another |
   /// | parameter `engagement_time_msec` | the field of this name, or else 1: see below |
   /// | other parameters | fields, bound fields, view and global fields; then annotations, where there is room |
+  /// | parameter `weir_traits` | the traits that are cut or left out, on events that tell of a user: see below |
   ///
   /// The client's id is a field of the event, a bound field or a global field. Without the field, a web stream gets two
   /// numbers that are derived from the user's id or, without a user, from the opening that captured the event. Google's
@@ -32,8 +33,13 @@
   ///
   /// Google answers every request with a success, and drops what Google does not accept. Therefore this
   /// preset rejects an event that Google would drop, or would keep without a part: a reserved or invalid name, more
-  /// than 25 parameters or traits, a value that is too long, an event that was captured more than 72 hours ago.
+  /// than 25 parameters, a value that is too long, an event that was captured more than 72 hours ago.
   /// ``encode(_:)`` reads the clock for this.
+  ///
+  /// A trait never costs an event. A text of more than 36 characters is cut, as Google's own libraries do. A trait with
+  /// a reserved or invalid name, or a name of more than 24 characters, any other value that is too long, and the traits
+  /// after the first 25 are left out. The event that tells of the user (`PreparedEvent.identifies`) has the parameter
+  /// `weir_traits`, if it has room for one: such as `bio: cut; user_id: left out`.
   ///
   /// The API secret is a part of the URL, as Google requires. No error, log or report of Weir contains the secret.
   /// Servers and proxies log URLs.
@@ -97,7 +103,6 @@
 
     public func encode(_ event: PreparedEvent) throws -> [UInt8] {
       _ = try client(of: event)
-      _ = try userProperties(of: event)
       try checkTime(of: event)
       let name = try GA4Names.event(event.name, isApp: isApp)
       var object = JSONObject(.vendor)
@@ -113,7 +118,7 @@
       var object = JSONObject(.vendor)
       object.add(clientName, client)
       if let user = event.userID { object.add("user_id", user) }
-      if let properties = try? userProperties(of: event) { object.add("user_properties", json: properties) }
+      if let json = userProperties(of: event).json { object.add("user_properties", json: json) }
       if let adConsent {
         let word = FieldValue.string(adConsent ? "GRANTED" : "DENIED")
         object.add("consent", .object(["ad_user_data": word, "ad_personalization": word]))
@@ -218,8 +223,13 @@
           "the event has \(count) parameters, and the limit of Google Analytics is \(GA4Values.count); keep some with "
             + "EventMapper.only(fields:)")
       }
-      for annotation in event.annotationProperties.prefix(GA4Values.count - count) {
-        object.add(names.unique(annotation.name), Self.text(of: annotation.value))
+      var added = Array(event.annotationProperties)
+      let altered = event.identifies ? userProperties(of: event).altered : []
+      if !altered.isEmpty {
+        added.append(.init(name: "weir_traits", value: .array(altered.map { .string($0) })))
+      }
+      for member in added.prefix(GA4Values.count - count) {
+        object.add(names.unique(member.name), Self.text(of: member.value))
       }
       return object.bytes()
     }
@@ -232,28 +242,31 @@
       case .array(let texts): parts = texts.compactMap { if case .string(let text) = $0 { text } else { nil } }
       default: break
       }
-      var text = parts.joined(separator: "; ")
-      while text.utf16.count > 100 { text.removeLast() }
-      return text
+      return parts.joined(separator: "; ").cut(toCharacters: GA4Values.length)
     }
 
-    /// Returns the traits as Google's user properties; `nil` if there are none.
-    private func userProperties(of event: PreparedEvent) throws -> [UInt8]? {
-      guard event.userID != nil, let traits = event.context.user?.traits, !traits.isEmpty else { return nil }
+    /// Returns the traits as Google's user properties, `nil` if there are none; and the traits that Google does not
+    /// take as they are, each as name and what became of it.
+    private func userProperties(of event: PreparedEvent) -> (json: [UInt8]?, altered: [String]) {
+      guard event.userID != nil, let traits = event.context.user?.traits, !traits.isEmpty else { return (nil, []) }
       var object = JSONObject(.vendor)
       var names = UniqueNames([])
       var count = 0
-      for leaf in traits.leaves {
-        let name = names.unique(try GA4Names.userProperty(leaf.name))
-        guard let value = try GA4Values.userProperty(leaf.value, name) else { continue }
-        _ = try GA4Names.userProperty(name)
-        object.add(name, .object(["value": value]))
+      var altered: [String] = []
+      for leaf in traits.leaves where !leaf.value.isNothing {
+        // The suffix that makes the name unique makes it longer.
+        guard count < GA4Values.count, let mapped = try? GA4Names.userProperty(leaf.name),
+          let name = try? GA4Names.userProperty(names.unique(mapped)),
+          let found = GA4Values.userProperty(leaf.value, name)
+        else {
+          altered.append("\(leaf.name): left out")
+          continue
+        }
+        object.add(name, .object(["value": found.value]))
+        if found.isCut { altered.append("\(leaf.name): cut") }
         count += 1
       }
-      guard count <= GA4Values.count else {
-        throw EventUnfit("the user has \(count) traits; the limit of Google Analytics is \(GA4Values.count)")
-      }
-      return count == 0 ? nil : object.bytes()
+      return (count == 0 ? nil : object.bytes(), altered)
     }
 
     // MARK: Answers

@@ -80,7 +80,8 @@
     /// The maximum number of parameters of an event, and of user properties.
     static let count = 25
 
-    private static let length = 100
+    /// The maximum length of a parameter's value, in characters.
+    static let length = 100
     private static let userPropertyLength = 36
     /// Parameters with a limit of their own; `nil` for no limit.
     private static let lengths: [String: Int?] = [
@@ -104,9 +105,15 @@
       return try scalar(value, name, lengths[name] ?? length)
     }
 
-    /// Returns a user property's value in Google's form, or `nil` if there is none to send.
-    static func userProperty(_ value: FieldValue, _ name: String) throws -> FieldValue? {
-      try scalar(value, name, userPropertyLength)
+    /// Returns a user property's value in Google's form, and whether it is cut. Returns `nil` for a value that is too
+    /// long, and is no text that could be cut.
+    static func userProperty(_ value: FieldValue, _ name: String) -> (value: FieldValue, isCut: Bool)? {
+      if case .string(let text) = value, text.utf16.count > userPropertyLength {
+        let cut = text.cut(toCharacters: userPropertyLength)
+        return cut.isEmpty ? nil : (.string(cut), true)
+      }
+      guard let whole = try? scalar(value, name, userPropertyLength) else { return nil }
+      return (whole, false)
     }
 
     /// Returns the value if its text has at most `length` characters. The count is that of UTF-16, which is never lower
@@ -164,6 +171,29 @@
               "an item has \(own) parameters of its own; the limit of Google Analytics is \(ownItemParameters)")
           }
           return .object(FieldObject(members))
+        })
+    }
+  }
+
+  extension FieldValue {
+    /// Whether there is nothing to send.
+    var isNothing: Bool {
+      switch self {
+      case .null: true
+      case .object(let object): object.isEmpty
+      default: false
+      }
+    }
+  }
+
+  extension String {
+    /// Returns the longest beginning of at most `limit` characters. The count is that of UTF-16.
+    func cut(toCharacters limit: Int) -> String {
+      var count = 0
+      return String(
+        prefix { character in
+          count += character.utf16.count
+          return count <= limit
         })
     }
   }

@@ -1,6 +1,7 @@
 // Google Analytics 4: what an event becomes, what is rejected before Google drops it, and what every answer means.
 
 #if HTTP
+  import Foundation
   import Testing
   import Weir
   import WeirDelivery
@@ -222,17 +223,59 @@
       #expect(unfit(event(24))?.contains("26 parameters") == true)
     }
 
-    @Test func `traits that Google drops are rejected`() {
-      func event(_ traits: FieldObject) -> PreparedEvent { sampleEvent(user: EventUser(id: "u", traits: traits)) }
+    /// The user properties of a request, and what the event says of them.
+    private func properties(_ traits: FieldObject, telling: Bool = true) throws -> (sent: NSObject?, said: String?) {
+      var event = sampleEvent(user: EventUser(id: "u", traits: traits))
+      event.identifies = telling
+      let request = try #require(json(try body([event])) as? [String: Any])
+      let events = try #require(request["events"] as? [[String: Any]])
+      let parameters = try #require(events.first?["params"] as? [String: Any])
+      return (request["user_properties"] as? NSObject, parameters["weir_traits"] as? String)
+    }
+
+    @Test func `a trait that Google does not take is cut or left out, and costs no event`() throws {
       func name(_ count: Int) -> String { String(repeating: "n", count: count) }
-      #expect(unfit(event(FieldObject([(name(24), .string(String(repeating: "v", count: 36)))]))) == nil)
-      #expect(unfit(event(FieldObject([(name(25), .int(1))]))) != nil)
-      #expect(unfit(event(FieldObject([("a", .string(String(repeating: "v", count: 37)))]))) != nil)
-      #expect(unfit(event(["user_id": "x"])) != nil)
-      #expect(unfit(event(FieldObject((0..<25).map { ("t\($0)", .int(1)) }))) == nil)
-      #expect(unfit(event(FieldObject((0..<26).map { ("t\($0)", .int(1)) })))?.contains("26 traits") == true)
-      #expect(unfit(sampleEvent(user: EventUser(id: name(256)))) == nil)
-      #expect(unfit(sampleEvent(user: EventUser(id: name(257)))) != nil)
+      let full = String(repeating: "é", count: 36)
+      let whole = try properties(FieldObject([(name(24), .string(full))]))
+      #expect(whole.sent == json(#"{"\#(name(24))":{"value":"\#(full)"}}"#))
+      #expect(whole.said == nil)
+
+      let some = try properties(
+        FieldObject([
+          ("bio", .string(full + "é")), (name(25), 1), ("user_id", "x"), ("1st", 1), ("plan", "pro"),
+          ("tags", .array(Array(repeating: "tag", count: 9))), ("none", .null), ("nothing", [:]),
+          // Thirty-six characters, of which the last has two units.
+          ("smile", .string(String(repeating: "a", count: 35) + "😀")),
+        ]))
+      let smile = String(repeating: "a", count: 35)
+      #expect(
+        some.sent
+          == json(#"{"bio":{"value":"\#(full)"},"plan":{"value":"pro"},"smile":{"value":"\#(smile)"}}"#))
+      let said = "bio: cut; \(name(25)): left out; user_id: left out; 1st: left out; tags: left out"
+      #expect(some.said?.hasPrefix(said) == true, "\(some.said ?? "")")
+      #expect(try properties(["user_id": "x"]).sent == nil)
+      #expect(try properties(["user_id": "x"]).said == "user_id: left out")
+      #expect(try properties(["user_id": "x"], telling: false).said == nil)
+
+      let many = try properties(FieldObject((0..<27).map { ("t\($0)", .int(1)) }))
+      #expect((many.sent as? [String: Any])?.count == 25)
+      #expect(many.said == "t25: left out; t26: left out")
+      #expect(try properties(FieldObject([(name(24), 1), (name(24), 2)])).said == "\(name(24)): left out")
+    }
+
+    @Test func `what is said of traits takes no other parameter's place`() throws {
+      var event = sampleEvent(name: "e", FieldObject((0..<23).map { ("f\($0)", .int(1)) }))
+      event.context.user = EventUser(id: "u", traits: ["user_id": "x"])
+      event.identifies = true
+      #expect(!String(decoding: try preset.encode(event), as: UTF8.self).contains("weir_traits"))
+      event.fields = FieldObject((0..<22).map { ("f\($0)", .int(1)) })
+      #expect(String(decoding: try preset.encode(event), as: UTF8.self).contains("weir_traits"))
+    }
+
+    @Test func `a user's id that is too long is rejected`() {
+      func user(_ count: Int) -> EventUser { EventUser(id: String(repeating: "n", count: count)) }
+      #expect(unfit(sampleEvent(user: user(256))) == nil)
+      #expect(unfit(sampleEvent(user: user(257))) != nil)
     }
 
     @Test func `an event of more than 72 hours ago is rejected`() {
