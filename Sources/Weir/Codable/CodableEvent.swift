@@ -16,7 +16,8 @@ extension Event where Self: Codable {
   }
 
   public init?(_ stored: StoredEvent) throws {
-    guard let decoder = EventDecoder(stored, eventName: Self.eventName) else { return nil }
+    let isDeriving = Self.self is any DerivingEvent.Type
+    guard let decoder = EventDecoder(stored, eventName: Self.eventName, isDeriving: isDeriving) else { return nil }
     do {
       try self.init(from: decoder)
     } catch {
@@ -47,7 +48,8 @@ extension Event where Self: Codable {
 ///
 /// **Cost.** A capture of such an event decodes and encodes the event's fields once more, some microseconds.
 public protocol DerivingEvent: Event, Codable {
-  /// The derived fields. A field of the event with the same name is never replaced.
+  /// The derived fields. A field of the event with the same name is never replaced. An event that encodes one value,
+  /// which is the field `value`, has the derived fields beside it.
   var derivedFields: FieldObject { get }
 }
 
@@ -148,12 +150,21 @@ extension EventEncoder {
         putTaggedMembers(fields, depth: 0)
         return bytes.count
       }
+      weir_put_raw(&record, bytes.baseAddress, UInt64(bytes.count))
     } else {
-      weir_put_u32(&record, 1)
+      var added = FieldObject()
+      if let derived {
+        for field in derived where field.name != singleField { added[field.name] = added[field.name] ?? field.value }
+      }
+      weir_put_u32(&record, UInt32(truncatingIfNeeded: 1 + added.count))
       putText(singleField)
       bytes = buffer.value(of: 0)
+      weir_put_raw(&record, bytes.baseAddress, UInt64(bytes.count))
+      for field in added {
+        putText(field.name)
+        putTagged(field.value, depth: 1)
+      }
     }
-    weir_put_raw(&record, bytes.baseAddress, UInt64(bytes.count))
     return bytes.count
   }
 

@@ -12,6 +12,12 @@ struct EventDecoder: Decoder {
   final class Root {
     /// Whether the event has a case that its type does not know.
     var foundUnknownCase = false
+    /// Whether the event may have fields that are derived from the others.
+    let isDeriving: Bool
+
+    init(isDeriving: Bool) {
+      self.isDeriving = isDeriving
+    }
   }
 
   let value: FieldValue
@@ -24,8 +30,8 @@ struct EventDecoder: Decoder {
   var foundUnknownCase: Bool { root.foundUnknownCase }
 
   /// Creates a decoder for an event of the type named `eventName`. Returns `nil` if the event is of another type.
-  init?(_ stored: StoredEvent, eventName: String) {
-    root = Root()
+  init?(_ stored: StoredEvent, eventName: String, isDeriving: Bool) {
+    root = Root(isDeriving: isDeriving)
     codingPath = []
     if stored.name == eventName {
       isCase = false
@@ -70,11 +76,13 @@ struct EventDecoder: Decoder {
     EventSingleContainer(decoder: single)
   }
 
-  /// The decoder of a single value. An event whose type encoded a single value has the value in a field.
+  /// The decoder of a single value. An event whose type encoded a single value has the value in a field, before the
+  /// derived fields.
   private var single: EventDecoder {
-    guard codingPath.isEmpty, case .object(let object) = value, object.count == 1, let value = object[singleField]
+    guard codingPath.isEmpty, case .object(let object) = value, let first = object.first, first.name == singleField,
+      object.count == 1 || root.isDeriving
     else { return self }
-    return inside(value, TextKey(singleField))
+    return inside(first.value, TextKey(singleField))
   }
 
   func mismatch(_ type: Any.Type, _ wanted: String) -> DecodingError {
