@@ -52,6 +52,10 @@
     /// The body size that can be sent and answered in time.
     private let size = Lock(CallSize())
     private let hosts: Lock<HostChoice>
+    /// What the vendor was told of users apart from their events, by the user's id, while no event of theirs that tells
+    /// was accepted. A batch that is halved until its fault is alone does not tell it again at each step.
+    private let told = Lock<[String: EventUser]>([:])
+    private static let mostTold = 10_000
     private let start = ContinuousClock.now
 
     /// The counts since the provider was created.
@@ -139,7 +143,7 @@
     /// Tells the vendor what is known about a user, if the vendor has a request for that. Refusals are counted and
     /// ignored: every event names its user anyway, and one invalid trait must not block the following events.
     public func identify(_ user: EventUser) async throws {
-      guard !user.id.isEmpty else { return }
+      guard !user.id.isEmpty, !isTold(user) else { return }
       let parts = preset.identification(of: user, before: nil)
       do {
         let end = ContinuousClock.now + configuration.callTime.bounded
@@ -148,6 +152,24 @@
       } catch {
         throw scrubber.clean(error)
       }
+    }
+
+    fileprivate func isTold(_ user: EventUser?) -> Bool {
+      guard let user else { return false }
+      return told.withLock { $0[user.id] } == user
+    }
+
+    /// Notes that the vendor was told of these users, or refuses them.
+    fileprivate func note(told users: [EventUser]) {
+      told.withLock { told in
+        // What is forgotten is told again.
+        if told.count + users.count > Self.mostTold { told = [:] }
+        for user in users { told[user.id] = user }
+      }
+    }
+
+    fileprivate func forget(told user: EventUser) {
+      told.withLock { $0[user.id] = nil }
     }
 
     private func tell(_ posts: [HTTPPost], until end: ContinuousClock.Instant) async throws {
@@ -318,7 +340,8 @@
         for _ in 0..<cut.leftOut {
           provider.note(BatchRefused("it is larger than the endpoint's limit for an event"))
         }
-        untold = Set(events.indices.filter { events[$0].identifies })
+        untold = Set(events.indices.filter { events[$0].identifies && !provider.isTold(events[$0].context.user) })
+        identifications = identifications.filter { index, _ in untold.contains(index) }
         waiting = cut.requests.reversed()
         decided = Array(repeating: nil, count: events.count)
         for (index, reason) in cut.unfit { decided[index] = .rejected(reason) }
@@ -359,7 +382,9 @@
             users.append(user)
           }
         }
-        try await provider.tell(provider.preset.identify(users), until: end)
+        let posts = provider.preset.identify(users)
+        try await provider.tell(posts, until: end)
+        if !posts.isEmpty { provider.note(told: users) }
         untold.subtract(telling)
       }
 
@@ -375,6 +400,7 @@
         } catch is BatchRefused where !told.isEmpty {
           // The fault may be a trait, and must not cost an event.
           try await provider.tell(apart: told.flatMap(\.1)[...], until: end)
+          provider.note(told: told.compactMap { events[request[$0.0]].context.user })
           for index in request { identifications[index] = nil }
           waiting.append(request)
           return
@@ -386,6 +412,7 @@
         for (place, parts) in told {
           guard case .rejected = reading.verdicts[place] else { continue }
           try await provider.tell(apart: parts[...], until: end)
+          provider.note(told: [events[request[place]].context.user].compactMap { $0 })
           identifications[request[place]] = nil
           reading.verdicts[place] = .retry(after: .zero)
           isWithout = true
@@ -393,6 +420,9 @@
         provider.note(reading)
         var again: [Int] = []
         for (index, verdict) in zip(request, reading.verdicts) {
+          if verdict == .accepted, events[index].identifies, let user = events[index].context.user {
+            provider.forget(told: user)
+          }
           if verdict == .retry(after: .zero) { again.append(index) } else { decided[index] = verdict }
         }
         // Fewer events or identifications than before, so the loop ends.

@@ -88,13 +88,18 @@ extension DeliveryLoop {
     for rejection in settlement.rejected where rejection.event.gap != nil {
       settle(rejection.event.offset, rejection.event.outcomes(Outcomes()))
     }
-    bury(settlement.rejected.filter { $0.event.gap == nil })
+    let rejected = settlement.rejected.filter { $0.event.gap == nil }
+    let untold = tellOfUsers(of: rejected)
+    guard ending != .abandonment else { return }
+    let retried = settlement.retried + untold.map { event -> (event: HeldEvent, after: Duration?) in (event, nil) }
+    let waiting = Set(untold.map(\.offset))
+    bury(rejected.filter { !waiting.contains($0.event.offset) })
     queue.putFirst(settlement.batches)
     // Drawn once, so that events that were delivered together are retried together.
     let random = configuration.random()
     let now = clock.now
     queue.retry(
-      settlement.retried.map { retried in
+      retried.map { retried in
         var event = retried.event
         var wait = event.backoff ?? BackoffState(orders.options.backoff)
         event.notBefore = now + wait.failed(retryAfter: retried.after, random: random)
@@ -106,6 +111,31 @@ extension DeliveryLoop {
       })
     judge(stopped(by: settlement) ?? settlement.health, isDecided: settlement.batches.isEmpty)
     publish()
+  }
+
+  /// Tells the provider of the users of rejected events that were to tell of them: no other event of these users may
+  /// come. Returns the events whose users could not be told. They are not settled but delivered again, so that neither
+  /// a kill nor a restart loses what is known about a user.
+  private func tellOfUsers(of rejected: [Settlement.Rejection]) -> [HeldEvent] {
+    // Of a user, the latest counts.
+    var last: [String: HeldEvent] = [:]
+    for event in rejected.map(\.event) where event.prepared.identifies {
+      guard let user = event.prepared.context.user, keeper.users.isNews(user, at: event.offset) else { continue }
+      last[user.id] = event
+    }
+    let provider = orders.provider
+    var untold: [HeldEvent] = []
+    for event in last.values.sorted(by: { $0.offset < $1.offset }) {
+      guard let user = event.prepared.context.user else { continue }
+      let isTold =
+        untold.isEmpty
+        && makeCall("identify(_:)", judges: false) {
+          // What the provider will never accept must not keep its event.
+          do { try await provider.identify(user) } catch is BatchRefused {}
+        }
+      if !isTold { untold.append(event) }
+    }
+    return untold
   }
 
   /// Returns the stop that repeated refusals amount to, or `nil`.
@@ -158,8 +188,11 @@ extension DeliveryLoop {
 
   // MARK: Waiting for a call
 
-  /// Makes a call that returns no verdicts. Returns `false` if the call failed, after applying the consequences.
-  private func makeCall(_ name: String, _ body: @escaping @Sendable () async throws -> Void) -> Bool {
+  /// Makes a call that returns no verdicts. Returns `false` if the call failed, after applying the consequences. If
+  /// `judges` is false, a success is not taken as a sign that the provider accepts events.
+  private func makeCall(
+    _ name: String, judges: Bool = true, _ body: @escaping @Sendable () async throws -> Void
+  ) -> Bool {
     let given = answer {
       try await body()
       return []
@@ -168,7 +201,7 @@ extension DeliveryLoop {
     switch given {
     case .verdicts:
       // A setup that succeeds says nothing about deliveries that failed before this start.
-      if isSetUp || !hasKeptBackoff { judge(.answered) }
+      if judges, isSetUp || !hasKeptBackoff { judge(.answered) }
       return true
     case .stopped(let reason):
       attempts.write(Attempt(stopped: reason))

@@ -48,8 +48,9 @@ public struct PreparedEvent: Hashable, Sendable {
   /// other traits than the provider was told. A provider that knows users sends the traits with this event, and only
   /// with such events.
   ///
-  /// A provider counts as told when it accepts the event. What it was told is stored beside its cursor, so a restart
-  /// repeats nothing that was accepted. A kill may repeat what was told since the last move of the cursor.
+  /// A provider counts as told when it accepts the event. If it rejects the event, ``Provider/identify(_:)`` tells.
+  /// What it was told is stored beside its cursor, so a restart repeats nothing that was accepted. A kill may repeat
+  /// what was told since the last move of the cursor.
   public package(set) var identifies = false
 
   /// Creates an event as it is in the log, before any change.

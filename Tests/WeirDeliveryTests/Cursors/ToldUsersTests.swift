@@ -2,6 +2,7 @@
 // restart.
 
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 import Weir
@@ -104,6 +105,108 @@ struct ToldUsersTests {
       #expect(await stage.run { stage.entry().offset == 5 })
       #expect(told(provider) == ["3 ann paid", "4 ann free"])
       try await stage.close()
+    }
+  }
+
+  /// The users that `identify(_:)` was called for.
+  private func identified(_ provider: ScriptedProvider) -> [EventUser] {
+    provider.calls.compactMap { if case .identify(let user) = $0 { user } else { nil } }
+  }
+
+  @Test func `a user whose telling event is rejected is told without an event`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      for number in 0..<2 { try capture(stage, number, "ann", "free") }
+      for number in 2..<4 { try capture(stage, number, "bob", "free") }
+      let provider = ScriptedProvider(answers: [
+        .each { event in [.int(0), .int(2)].contains(event.fields["n"]) ? .rejected("no") : .accepted }
+      ])
+      try stage.dispatcher.add(provider)
+      #expect(await stage.run { stage.entry().offset == 4 })
+      #expect(told(provider).isEmpty)
+      #expect(identified(provider) == ["ann", "bob"].map { EventUser(id: $0, traits: ["plan": "free", "age": 7]) })
+      #expect(try LogDirectory(directory).deadLetters(of: "scripted").count == 2)
+      // Who takes users with events alone is told with the next.
+      try capture(stage, 4, "ann", "free")
+      #expect(await stage.run { stage.entry().offset == 5 })
+      #expect(told(provider) == ["4 ann free"])
+      #expect(identified(provider).count == 2)
+      try await stage.close()
+    }
+  }
+
+  /// Rejects every event, and fails in the first calls that tell of users.
+  private final class Stubborn: Provider {
+    struct Failure: Error {}
+
+    let name = "scripted"
+    let failures: [any Error]
+    let identified = Mutex<[String]>([])
+    let delivered = Mutex(0)
+
+    init(_ failures: [any Error]) { self.failures = failures }
+
+    func identify(_ user: EventUser) async throws {
+      let count = identified.withLock { users in
+        users.append(user.id)
+        return users.count
+      }
+      if count <= failures.count { throw failures[count - 1] }
+    }
+
+    func deliver(_ events: [PreparedEvent]) async throws -> [Verdict] {
+      delivered.withLock { $0 += 1 }
+      return events.map { _ in .rejected("never") }
+    }
+  }
+
+  @Test func `an event whose user could not be told is not settled before`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      try capture(stage, 0, "ann", "free")
+      let provider = Stubborn([Stubborn.Failure(), Stubborn.Failure()])
+      try stage.dispatcher.add(provider)
+      #expect(await stage.run { stage.entry().offset == 1 })
+      #expect(provider.identified.withLock { $0 } == ["ann", "ann", "ann"])
+      #expect(provider.delivered.withLock { $0 } == 3)
+      #expect(try LogDirectory(directory).deadLetters(of: "scripted").count == 1)
+      #expect(stage.entry().isBalanced)
+      try await stage.close()
+    }
+  }
+
+  @Test func `a user that the provider refuses costs nothing`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      try capture(stage, 0, "ann", "free")
+      let provider = Stubborn([BatchRefused("no such user")])
+      try stage.dispatcher.add(provider)
+      #expect(await stage.run { stage.entry().offset == 1 })
+      #expect(provider.identified.withLock { $0 } == ["ann"])
+      #expect(provider.delivered.withLock { $0 } == 1)
+      try await stage.close()
+    }
+  }
+
+  @Test func `a kill before the user is told loses neither the event nor the user`() async throws {
+    try await withDirectoryAsync { directory in
+      let first = try DeliveryStage(directory)
+      try capture(first, 0, "ann", "free")
+      let failing = Stubborn(Array(repeating: Stubborn.Failure(), count: 1_000))
+      try first.dispatcher.add(failing)
+      #expect(await first.run { failing.identified.withLock { $0.count } >= 2 })
+      await first.kill()
+      #expect(try LogDirectory(directory).deadLetters(of: "scripted").isEmpty)
+      // The wait after the failures is not what this is about.
+      try FileManager.default.removeItem(atPath: directory + "/cursors/scripted.backoff")
+      let provider = Stubborn([])
+      let second = try Dispatcher(directory: directory)
+      try second.add(provider)
+      try second.start()
+      #expect(await second.shutdown(budget: .seconds(900)).isComplete)
+      #expect(provider.identified.withLock { $0 } == ["ann"])
+      #expect(try LogDirectory(directory).deadLetters(of: "scripted").count == 1)
+      try first.tracker.close()
     }
   }
 

@@ -119,6 +119,47 @@
       #expect(!server.requests[0].text.contains(#""plan":"free""#))
     }
 
+    /// Delivers as a dispatcher does: a batch that is refused is halved, until its fault is alone.
+    private func halving(_ events: [PreparedEvent], by provider: HTTPProvider) async throws -> [Verdict] {
+      do {
+        return try await provider.deliver(events)
+      } catch let refused as BatchRefused {
+        guard events.count > 1 else { return [.rejected(refused.reason)] }
+        let middle = events.count / 2
+        let first = try await halving(Array(events[..<middle]), by: provider)
+        return try await first + halving(Array(events[middle...]), by: provider)
+      }
+    }
+
+    @Test(arguments: [
+      (HTTPPresetName.mixpanel, #""$set""#, 1), (.segment, #""type":"identify""#, 2),
+      (.amplitude, #""event_type":"$identify""#, 2), (.posthog, #""event":"$identify""#, 2),
+    ])
+    func `halving a batch repeats no user`(_ name: HTTPPresetName, _ mark: String, _ times: Int) async throws {
+      let poison = sampleEvent(5).stored.id
+      let ids = [poison.description, poison.uuid.uuidString.lowercased()]
+      let server = try TestServer { request in
+        let isPoisoned = request.text.contains("checkout") && ids.contains { request.text.contains("\"\($0)\"") }
+        return isPoisoned ? .answer(400, body: "bad event") : .answer(200, body: #"{"status":1,"success":true}"#)
+      }
+      defer { server.stop() }
+      let provider = try provider(name, server)
+      func told() -> Int {
+        server.requests.map { $0.text.components(separatedBy: mark).count - 1 }.reduce(0, +)
+      }
+      let verdicts = try await halving((0..<8).map { telling($0, "free") }, by: provider)
+      #expect(verdicts.map { $0 == .accepted } == (0..<8).map { $0 != 5 })
+      #expect(told() == 8 * times, "each in the refused request, where the request has users, and once apart")
+      // The user of the refused event was told, and needs no call without events.
+      let count = server.requests.count
+      try await provider.identify(EventUser(id: "u5", traits: ["plan": "free"]))
+      #expect(server.requests.count == count)
+      // Users of accepted events are told again when they are to be told again.
+      #expect(try await provider.deliver([telling(8, "free", user: 0)]) == [.accepted])
+      #expect(told() == 8 * times + 1)
+      await provider.shutdown()
+    }
+
     /// A trait that the vendor refuses is told apart, and costs neither the events nor the others' traits.
     @Test func `a refused trait costs no event`() async throws {
       let server = try TestServer { request in
