@@ -134,7 +134,8 @@
     public func deliver(_ events: [PreparedEvent]) async throws -> [Verdict] {
       guard !events.isEmpty else { return [] }
       do {
-        return try await Delivery(of: events, by: self).verdicts().map(scrubber.clean)
+        let delivery = ProcessorMeter.measure { Delivery(of: events, by: self) }
+        return try await delivery.verdicts().map(scrubber.clean)
       } catch {
         throw scrubber.clean(error)
       }
@@ -276,7 +277,7 @@
 
     /// Sends the request of a batch, and adapts the size of the following requests to its duration.
     fileprivate func send(_ batch: HTTPBatch, until end: ContinuousClock.Instant) async throws -> HTTPAnswer {
-      let post = preset.post(batch)
+      let post = ProcessorMeter.measure { preset.post(batch) }
       let bytes = post.body.count
       let clock = ContinuousClock()
       let start = clock.now

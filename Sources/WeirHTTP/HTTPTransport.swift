@@ -52,7 +52,8 @@
     /// ``DeliveryStopped`` if TLS or the client's files are at fault.
     func send(_ post: HTTPPost, to endpoint: HTTPEndpoint, compress: Bool) async throws -> (HTTPAnswer, sent: Int) {
       let client = try current()
-      let body = compress && post.body.count >= Gzip.leastBytes ? Gzip.compressed(post.body) : nil
+      let body =
+        compress && post.body.count >= Gzip.leastBytes ? ProcessorMeter.measure { Gzip.compressed(post.body) } : nil
       let bytes = body ?? post.body
       let headers = headers(of: post, to: endpoint, isCompressed: body != nil)
       var target = endpoint

@@ -1,5 +1,7 @@
 // BlockedThread: starts the library's threads that run Swift code. The core starts its own threads.
 
+import CClocks
+
 #if canImport(Glibc)
   import Glibc
 #else
@@ -31,6 +33,9 @@ package func startThread(_ name: String, _ body: sending @escaping () -> Void) t
   }
   pthread_detach(thread)
 }
+
+/// The processor time that the calling thread has used. Costs a system call.
+package func threadProcessorTime() -> Duration { .nanoseconds(weir_clock_read(CLOCK_THREAD_CPUTIME_ID)) }
 
 /// Gives the calling thread a nice value. On Linux, the nice value belongs to the thread.
 package func lowerThreadPriority(to niceness: Int) {

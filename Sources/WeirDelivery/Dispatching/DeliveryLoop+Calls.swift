@@ -48,9 +48,13 @@ extension DeliveryLoop {
     let events = batch.map(\.prepared)
     let began = Timestamp.now
     let start = clock.now
-    let answer = answer { try await provider.deliver(events) }
+    let answer = answer { [meter] in
+      try await ProcessorMeter.$current.withValue(meter) { try await provider.deliver(events) }
+    }
     guard ending != .abandonment else { return }
-    quietUntil = max(quietUntil, start + orders.options.budget.pause(after: batch.reduce(0) { $0 + $1.bytes }))
+    let bytes = batch.reduce(0) { $0 + $1.bytes }
+    let pause = orders.options.budget.pause(after: bytes, processorTime: meter?.take() ?? .zero)
+    quietUntil = max(quietUntil, start + pause)
     let settlement = Settlement(batch, answer ?? unanswered("deliver(_:)"))
     let took = clock.now - start
     attempts.write(Attempt(batch, answer, settlement, began: began, took: took))

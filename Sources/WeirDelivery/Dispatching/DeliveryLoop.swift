@@ -56,6 +56,8 @@ final class DeliveryLoop {
   var overdue: ProviderCall?
   /// The signals that make events go out.
   var signals: SignalWatch
+  /// Measures the processor time, if that has a budget.
+  let meter: ProcessorMeter?
 
   // What is kept on disk.
   var keeper: CursorKeeper
@@ -92,6 +94,7 @@ final class DeliveryLoop {
     backoff = BackoffState(options.backoff)
     breaker = BreakerState(options.backoff)
     signals = SignalWatch(orders)
+    meter = options.budget.processorTimePerSecond.map { _ in ProcessorMeter(orders.configuration.processorTime) }
     refusals = RefusalStreak(hasAccepted: keeper.start.counts?.acknowledged ?? 0 > 0)
     deadLetters = DeadLetterLog(orders.name, of: orders.log.directory, calls: orders.configuration.calls)
     attempts = AttemptLog(
@@ -123,6 +126,7 @@ final class DeliveryLoop {
   func run() {
     // The time before was not a standstill of the process.
     signals = SignalWatch(orders)
+    meter?.take()
     while !isOver { step() }
     if ending != .abandonment { end() }
     finish()

@@ -37,8 +37,8 @@ public struct DeliveryOptions: Sendable {
     public init() {}
   }
 
-  /// What delivery to a provider may take of the network and of the provider: delivery is a good neighbour. Backlogs
-  /// take longer.
+  /// What delivery to a provider may take of the network, the provider and the processors: delivery is a good
+  /// neighbour. Backlogs take longer.
   public struct Budget: Hashable, Sendable {
     /// The maximum number of calls of ``Provider/deliver(_:)`` in a second; `nil` (the default) for no limit. Above 0;
     /// 0.5 is a call every two seconds.
@@ -48,13 +48,23 @@ public struct DeliveryOptions: Sendable {
     /// At least 1. A call that takes more than that is followed by a longer pause.
     public var bytesPerSecond: Int?
 
+    /// The maximum processor time in a second; `nil` (the default) for no limit. Above 0: 100 ms are a tenth of one
+    /// processor. A call whose work takes more is followed by a longer pause.
+    ///
+    /// What counts is the delivery's own work: reading the log, preparing events, accounting, and the encoding and
+    /// compression of `HTTPProvider` and ``JSONLinesProvider``. Connections, TLS and the code of other providers don't
+    /// count. Measuring costs some system calls for each call of the provider.
+    public var processorTimePerSecond: Duration?
+
     /// Creates a budget without limits.
     public init() {}
 
-    /// The pause between the beginning of a call with so many bytes and the next call.
-    func pause(after bytes: Int) -> Duration {
+    /// The pause between the beginning of a call with so many bytes, whose work took this processor time, and the next
+    /// call.
+    func pause(after bytes: Int, processorTime: Duration = .zero) -> Duration {
       let calls = callsPerSecond.map { 1 / $0 } ?? 0
-      let seconds = max(calls, bytesPerSecond.map { Double(bytes) / Double($0) } ?? 0)
+      let work = processorTimePerSecond.map { processorTime / $0 } ?? 0
+      let seconds = max(calls, work, bytesPerSecond.map { Double(bytes) / Double($0) } ?? 0)
       return .nanoseconds(Int64(min(seconds, 1e9) * 1e9))
     }
   }
@@ -150,7 +160,7 @@ public struct DeliveryOptions: Sendable {
   /// Determines when events go out, beside ``flush``; `nil` (the default) for no rule.
   public var flushRule: (any FlushRule)?
 
-  /// The calls and bytes that the delivery to this provider may take in a second.
+  /// The calls, bytes and processor time that the delivery to this provider may take in a second.
   public var budget = Budget()
 
   /// The waits after failures, and the circuit breaker.

@@ -54,6 +54,9 @@ extension Dispatcher {
     /// Tests only: the time of the day, by which a wait after failures continues after a restart.
     var timeOfDay: @Sendable () -> Timestamp = { .now }
 
+    /// Tests only: the processor time of the thread that asks.
+    var processorTime: @Sendable () -> Duration = { threadProcessorTime() }
+
     /// Tests only: the clocks that show whether the process was suspended. `nil` means the machine's clocks, if
     /// ``clock`` is one of the machine's clocks.
     var resumeClocks: (@Sendable () -> ResumeWatch.Clocks)?

@@ -47,6 +47,8 @@ extension DeliveryOptions {
     try check(calls > 0 && calls.isFinite, place + "budget.callsPerSecond", calls, "above 0")
     let bytes = budget.bytesPerSecond ?? 1
     try check(bytes >= 1, place + "budget.bytesPerSecond", bytes, "at least 1")
+    let time = budget.processorTimePerSecond ?? .seconds(1)
+    try check(time > .zero, place + "budget.processorTimePerSecond", time, "above 0")
     for cap in rateCaps {
       try check(cap.most >= 0, place + "rateCaps.most", cap.most, "at least 0")
       try check(cap.per >= .milliseconds(1), place + "rateCaps.per", cap.per, "at least 1 ms")

@@ -120,7 +120,9 @@ public actor JSONLinesProvider: Provider {
   public func deliver(_ events: [PreparedEvent]) async throws -> [Verdict] {
     guard !events.isEmpty else { return [] }
     let files = try opened()
-    try whole { () throws(WeirError) in try files.write(events) }
+    try whole { () throws(WeirError) in
+      try ProcessorMeter.measure { () throws(WeirError) in try files.write(events) }
+    }
     if !files.isOpen { endRotation() } else if rotation == nil { startRotation() }
     return events.map { _ in .accepted }
   }

@@ -281,6 +281,7 @@ extension PlanMapping {
     guard let map = map(node, "budget", PlanKeys.budget) else { return }
     if let number = number(map, "calls_per_second") { budget.callsPerSecond = number }
     if let number = whole(map, "bytes_per_second") { budget.bytesPerSecond = number }
+    if let time = duration(map, "processor_time_per_second") { budget.processorTimePerSecond = time }
   }
 
   private mutating func backoff(_ node: DocumentNode, into backoff: inout DeliveryOptions.Backoff) {
@@ -380,7 +381,7 @@ enum PlanKeys {
     "maximum_events", "maximum_bytes",
   ]
   static let rateCap = ["events", "most", "per"]
-  static let budget = ["calls_per_second", "bytes_per_second"]
+  static let budget = ["calls_per_second", "bytes_per_second", "processor_time_per_second"]
   static let backoff = ["least", "most", "failures", "open_for", "probe_events"]
 
   static let triggers: [(String, FlushPolicy.Triggers)] = [

@@ -86,7 +86,7 @@ private enum PlanSchema {
     switch key {
     case "triggers": list(oneOf(PlanKeys.triggers.map(\.0)))
     case "events": texts
-    case "interval", "idle_after", "per", "open_for", "least": duration
+    case "interval", "idle_after", "per", "open_for", "least", "processor_time_per_second": duration
     case "overflow_threshold", "calls_per_second": number
     // The most of a rate cap is a number, and that of a back-off a duration.
     case "most": anyOf(whole, duration)

@@ -111,6 +111,7 @@ enum PlanWriting {
     let node = DocumentNode.map([
       ("calls_per_second", budget.callsPerSecond.map { DocumentNode(.number(.double($0))) }),
       ("bytes_per_second", budget.bytesPerSecond.map { DocumentNode.number($0) }),
+      ("processor_time_per_second", budget.processorTimePerSecond.map { .text($0.text) }),
     ])
     return node.isEmptyMap ? nil : node
   }

@@ -1,5 +1,6 @@
 // Rules of the program's own for when events go out, and budgets of calls and bytes.
 
+import Synchronization
 import TestSupport
 import Testing
 import Weir
@@ -89,5 +90,54 @@ struct FlushRuleTests {
     #expect(budget.pause(after: 2_500) == .milliseconds(2_500))
     budget.callsPerSecond = 0.1
     #expect(budget.pause(after: 2_500) == .seconds(10))
+    budget.processorTimePerSecond = .milliseconds(100)
+    #expect(budget.pause(after: 2_500, processorTime: .milliseconds(900)) == .seconds(10))
+    #expect(budget.pause(after: 2_500, processorTime: .milliseconds(1_100)) == .seconds(11))
+  }
+
+  /// A clock of processors on which each reading takes a quarter of a second, and a provider whose call has work of the
+  /// same length.
+  @Test(arguments: [false, true])
+  func `processor time keeps to its budget`(_ isMeasured: Bool) async throws {
+    try await withDirectoryAsync { directory in
+      let readings = Mutex(0)
+      let stage = try DeliveryStage(directory) { configuration in
+        configuration.processorTime = {
+          .milliseconds(
+            readings.withLock { count in
+              count += 1
+              return count * 250
+            })
+        }
+      }
+      let sizes = Mutex<[Int]>([])
+      let provider = ClosureProvider("measured") { events in
+        sizes.withLock { $0.append(events.count) }
+        if isMeasured { ProcessorMeter.measure {} }
+        return events.map { _ in .accepted }
+      }
+      var options = DeliveryOptions()
+      options.flush.maximumEvents = 10
+      options.budget.processorTimePerSecond = .milliseconds(500)
+      try stage.capture(50)
+      try stage.dispatcher.add(provider, options: options)
+      #expect(await stage.run { stage.entry("measured").offset == 50 })
+      #expect(sizes.withLock { $0 } == Array(repeating: 10, count: 5))
+      // Four pauses. A call is one reading; with work, three readings and the one that the work took.
+      #expect(stage.clock.now.sinceStart >= .milliseconds(4 * (isMeasured ? 2_000 : 500)))
+      try await stage.close()
+    }
+  }
+
+  @Test func `the processor time of a thread is its own`() throws {
+    let meter = ProcessorMeter { threadProcessorTime() }
+    meter.take()
+    var sum: UInt64 = 0
+    ProcessorMeter.$current.withValue(meter) {
+      ProcessorMeter.measure { for number in 0..<1_000_000 as Range<UInt64> { sum ^= sum &* 31 &+ number } }
+    }
+    #expect(sum != 0)
+    #expect(meter.take() > .zero)
+    #expect(ProcessorMeter.current == nil)
   }
 }

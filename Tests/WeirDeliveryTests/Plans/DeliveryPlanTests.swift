@@ -213,7 +213,7 @@ struct DeliveryPlanTests {
   @Test func `caps, samples and budgets are read and written`() throws {
     let text = """
       {"rate_caps": [{"events": ["debug.*"], "most": 100, "per": "1s"}],
-       "budget": {"calls_per_second": 2, "bytes_per_second": 1000},
+       "budget": {"calls_per_second": 2, "bytes_per_second": 1000, "processor_time_per_second": "50ms"},
        "mapper": [{"sampling": {"events": ["debug.*"], "fraction": 0.25}}], "providers": {"a": {"to": "out"}}}
       """
     let plan = try DeliveryPlan(json: Data(text.utf8))
@@ -221,10 +221,15 @@ struct DeliveryPlanTests {
     #expect(options.rateCaps == [RateCap("debug.*", most: 100, per: .seconds(1))])
     #expect(options.budget.callsPerSecond == 2)
     #expect(options.budget.bytesPerSecond == 1_000)
+    #expect(options.budget.processorTimePerSecond == .milliseconds(50))
     let again = try DeliveryPlan(json: plan.json())
     #expect(again.entries[0].options.rateCaps == options.rateCaps)
     #expect(again.entries[0].options.budget == options.budget)
     #expect(try again.json() == plan.json())
+    for wrong in ["\"0s\"", "50", "\"fast\""] {
+      let text = "{\"budget\": {\"processor_time_per_second\": \(wrong)}, \"providers\": {\"a\": {}}}"
+      #expect(throws: WeirError.self) { try DeliveryPlan(json: Data(text.utf8)) }
+    }
     for wrong in ["\"most\": -1, \"per\": \"1s\"", "\"most\": 1", "\"most\": 1, \"per\": \"0s\""] {
       let text = "{\"rate_caps\": [{\"events\": [\"a\"], \(wrong)}], \"providers\": {\"a\": {}}}"
       #expect(throws: WeirError.self) { try DeliveryPlan(json: Data(text.utf8)) }
