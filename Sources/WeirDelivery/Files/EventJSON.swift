@@ -13,13 +13,15 @@ import WeirJSON
 /// }
 /// ```
 ///
-/// An event is one object on one line, with these keys, in this order. Only `kind` may be missing:
+/// An event is one object on one line, with these keys, in this order. Only `monotonic`, `boot` and `kind` may be
+/// missing:
 ///
 /// | key | value |
 /// |---|---|
 /// | `id` | the `EventID`: 32 hexadecimal digits |
 /// | `offset` | the `Offset` in the log |
 /// | `time` | the time of capture: RFC 3339 in UTC, with nanoseconds |
+/// | `monotonic`, `boot` | for providers that ask: see ``DeliveryOptions/Annotations/monotonic`` |
 /// | `name` | the name under which the event is delivered |
 /// | `kind` | the event's kind (`page_view`, `page_action` or `system_action`), if it has one |
 /// | `fields` | the fields, in their order |
@@ -66,7 +68,9 @@ public struct EventJSON: Hashable, Sendable {
 
   /// Appends an event, without a line break.
   public func append(_ event: PreparedEvent, to bytes: inout [UInt8]) {
-    appendHead(event.stored, name: event.name, kind: event.annotatedKind, fields: event.fields, to: &bytes)
+    appendHead(
+      event.stored, clock: event.annotatedClock, name: event.name, kind: event.annotatedKind, fields: event.fields,
+      to: &bytes)
     JSONText.append(literal: ",\"context\":", to: &bytes)
     append(event.context, to: &bytes)
     JSONText.append(literal: ",\"flags\":", to: &bytes)
@@ -76,7 +80,7 @@ public struct EventJSON: Hashable, Sendable {
 
   /// Appends an event as it is in the log, in the same form.
   package func append(_ event: StoredEvent, to bytes: inout [UInt8]) {
-    appendHead(event, name: event.name, kind: event.kind, fields: event.fields, to: &bytes)
+    appendHead(event, clock: nil, name: event.name, kind: event.kind, fields: event.fields, to: &bytes)
     JSONText.append(literal: ",\"context\":", to: &bytes)
     append(event.context, to: &bytes)
     JSONText.append(literal: ",\"flags\":{}}", to: &bytes)
@@ -123,7 +127,8 @@ public struct EventJSON: Hashable, Sendable {
 
 extension EventJSON {
   private func appendHead(
-    _ stored: StoredEvent, name: String, kind: EventKind?, fields: FieldObject, to bytes: inout [UInt8]
+    _ stored: StoredEvent, clock: (nanoseconds: Int64, boot: String)?, name: String, kind: EventKind?,
+    fields: FieldObject, to bytes: inout [UInt8]
   ) {
     JSONText.append(literal: "{\"id\":", to: &bytes)
     JSONText.append(stored.id, to: &bytes)
@@ -131,7 +136,14 @@ extension EventJSON {
     JSONText.append(stored.offset, to: &bytes)
     JSONText.append(literal: ",\"time\":\"", to: &bytes)
     stored.time.append(to: &bytes)
-    JSONText.append(literal: "\",\"name\":", to: &bytes)
+    JSONText.append(literal: "\"", to: &bytes)
+    if let clock {
+      JSONText.append(literal: ",\"monotonic\":", to: &bytes)
+      append(.int(clock.nanoseconds), to: &bytes)
+      JSONText.append(literal: ",\"boot\":", to: &bytes)
+      append(clock.boot, to: &bytes)
+    }
+    JSONText.append(literal: ",\"name\":", to: &bytes)
     JSONText.append(name, to: &bytes)
     if let kind {
       JSONText.append(literal: ",\"kind\":", to: &bytes)

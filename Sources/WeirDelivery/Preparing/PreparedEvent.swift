@@ -36,7 +36,7 @@ public struct PreparedEvent: Hashable, Sendable {
   public var kind: EventKind?
 
   /// What the provider is told beside the event's content.
-  package var annotations = DeliveryOptions.Annotations.all
+  package var annotations = DeliveryOptions.Annotations.standard
 
   /// The findings.
   public package(set) var flags: Set<Flag>

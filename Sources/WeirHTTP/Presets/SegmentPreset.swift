@@ -25,6 +25,9 @@
   ///
   /// A user whose traits Segment was not told becomes an `identify` call before the user's event, in the same request;
   /// each of the user's groups becomes a `group` call. A 400 refuses the batch.
+  ///
+  /// A request has the time at which it is made, `sentAt`. Segment takes the difference to its own clock off the times
+  /// of the events, so a clock of the machine that is wrong does no harm there. ``post(_:)`` reads the clock for this.
   public struct SegmentPreset: HTTPPreset {
     public let providerName = "segment"
     public let endpoint: String
@@ -33,6 +36,7 @@
 
     private let writeKey: Secret
     private let groups: [String]
+    private let now: @Sendable () -> Timestamp
 
     /// Creates a preset for a source.
     ///
@@ -42,9 +46,17 @@
     ///   - groups: The traits that are groups of the user, such as `company`: an id, or an object with `id` and what is
     ///     known about the group. Segment knows the id of one group an event, the first.
     public init(writeKey: Secret, endpoint: String = "https://api.segment.io", groups: [String] = []) {
+      self.init(writeKey: writeKey, endpoint: endpoint, groups: groups, now: { .now })
+    }
+
+    init(
+      writeKey: Secret, endpoint: String = "https://api.segment.io", groups: [String] = [],
+      now: @escaping @Sendable () -> Timestamp
+    ) {
       self.writeKey = writeKey
       self.endpoint = endpoint
       self.groups = groups
+      self.now = now
     }
 
     public var secrets: [Secret] { [writeKey] }
@@ -85,7 +97,7 @@
     }
 
     public func post(_ batch: HTTPBatch) -> HTTPPost {
-      post(batch.body(open: #"{"batch":["#, separator: ",", close: "]}"))
+      post(batch.body(open: #"{"batch":["#, separator: ",", close: #"],"sentAt":"\#(now())"}"#))
     }
 
     public func read(_ answer: HTTPAnswer, of batch: HTTPBatch) throws -> HTTPReading {

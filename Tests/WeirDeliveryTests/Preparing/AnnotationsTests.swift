@@ -1,5 +1,6 @@
 // Annotations: what is told of an event beside its content, how much of it, and to whom.
 
+import Foundation
 import TestSupport
 import Testing
 import Weir
@@ -7,10 +8,38 @@ import WeirContracts
 import WeirDelivery
 
 struct AnnotationsTests {
-  private func event(_ name: String = "order", _ fields: FieldObject = [:], kind: EventKind? = nil) -> StoredEvent {
+  private static let boot = UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16))
+
+  private func event(
+    _ name: String = "order", _ fields: FieldObject = [:], kind: EventKind? = nil, monotonic: Int64? = nil
+  ) -> StoredEvent {
     StoredEvent(
       offset: 1, id: EventID(opening: 1, sequence: 1), time: Timestamp(nanosecondsSince1970: 0), name: name,
-      fields: fields, declaration: kind.map { EventType(name, kind: $0) })
+      fields: fields, declaration: kind.map { EventType(name, kind: $0) }, monotonicNanoseconds: monotonic,
+      bootID: monotonic.map { _ in Self.boot })
+  }
+
+  @Test func `the monotonic clock is told to those who ask`() throws {
+    let stored = event(monotonic: 9_007_199_254_740_993)
+    var usual = PreparedEvent(stored)
+    #expect(usual.annotationProperties == [:])
+    let bytes = EventJSON.object(usual)
+    #expect(!String(decoding: bytes, as: UTF8.self).contains("monotonic"))
+    usual.annotations = .all
+    let boot = "01020304-0506-0708-090A-0B0C0D0E0F10"
+    #expect(
+      usual.annotationProperties == [
+        "weir_monotonic": .string("9007199254740993"), "weir_boot": .string(boot),
+      ])
+    let text = String(decoding: EventJSON.object(usual), as: UTF8.self)
+    #expect(
+      text.contains(
+        #""time":"1970-01-01T00:00:00.000000000Z","monotonic":9007199254740993,"boot":"\#(boot)","name":"order""#),
+      "\(text)")
+    var unknown = PreparedEvent(event())
+    unknown.annotations = .all
+    #expect(EventJSON.object(unknown) == EventJSON.object(PreparedEvent(event())))
+    #expect(prepared(DeliveryOptions(), stored).first?.annotations == .standard)
   }
 
   private func options(_ annotations: DeliveryOptions.Annotations = .all) throws -> DeliveryOptions {

@@ -5,10 +5,12 @@
   import Weir
   import WeirDelivery
 
-  import WeirHTTP
+  @testable import WeirHTTP
 
   @Suite struct SegmentPresetTests {
-    private let preset = SegmentPreset(writeKey: Secret("abc123"))
+    private static let now = Timestamp(nanosecondsSince1970: 1_763_683_201_000_000_000)
+
+    private let preset = SegmentPreset(writeKey: Secret("abc123"), now: { Self.now })
 
     @Test func `an event is a call of track`() throws {
       var event = sampleEvent(5, ["order": 7, "wide": .uint(.max)], user: EventUser(id: "u1", traits: ["plan": "pro"]))
@@ -59,7 +61,7 @@
       #expect(post.headers[1].value.withValue { $0 } == "Basic YWJjMTIzOg==")
       let text = String(decoding: post.body, as: UTF8.self)
       #expect(text.hasPrefix(#"{"batch":[{"type""#))
-      #expect(text.hasSuffix("}]}"))
+      #expect(text.hasSuffix(#"}],"sentAt":"2025-11-21T00:00:01.000000000Z"}"#))
       #expect(!text.contains("abc123"))
       #expect(json(post.body) != nil)
       #expect(json(preset.post(HTTPBatch(events: [], encoded: [])).body) != nil)
@@ -110,7 +112,8 @@
       let parts = preset.identification(of: EventUser(id: "u1", traits: ["plan": "pro"]), before: nil)
       let post = preset.post(HTTPBatch(events: [], encoded: [], identifications: [0: parts]))
       let expected = #"""
-        {"batch":[{"type":"identify","userId":"u1","traits":{"plan":"pro"},"context":{"library":{"name":"weir"}}}]}
+        {"batch":[{"type":"identify","userId":"u1","traits":{"plan":"pro"},"context":{"library":{"name":"weir"}}}],
+         "sentAt":"2025-11-21T00:00:01.000000000Z"}
         """#
       #expect(json(post.body) == json(expected))
       #expect(post.headers.map(\.name) == ["content-type", "authorization"])
