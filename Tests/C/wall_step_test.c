@@ -1,6 +1,6 @@
 /*
- * wall_step_test.c: the wall clock is set back and forth while events are captured and drained. No event is lost, none is
- * there twice or out of order, each has a wall time by which the clock was set at some moment, and the monotonic times
+ * wall_step_test.c: the wall clock is set back and forth while events are captured and drained. No event is lost, none
+ * is there twice or out of order, each has a wall time of a clock that was set at some moment, and the monotonic times
  * know nothing of it.
  *
  * The wall clock of this process is shifted: the library asks for it by clock_gettime, which is the one below.
@@ -98,7 +98,7 @@ static void test_steps(const char *name, uint32_t clock) {
   weir_event event;
   weir_skip skip;
   uint64_t number = 0, unknown = 0, outside = 0, back = 0, unset = 0;
-  int64_t last = INT64_MIN;
+  int64_t last = 0;
   while (weir_reader_next(reader, &event, &skip, &error) == WEIR_OK) {
     if (!name_is(&event, "numbered")) continue;
     REQUIRE(number < EVENTS);
@@ -118,7 +118,7 @@ static void test_steps(const char *name, uint32_t clock) {
   scratch_remove(path);
 }
 
-/* What is captured after the clock was set is dated by the clock as it is set, from the next opening on at the latest. */
+/* What is captured after the clock was set is dated by it, from the next opening on at the latest. */
 static void test_set_for_good(void) {
   test("a clock that was set dates what the next opening captures");
   char *path = scratch();
