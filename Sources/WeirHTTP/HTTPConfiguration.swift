@@ -120,6 +120,16 @@
 
     /// Creates a configuration with the default values.
     public init() {}
+
+    /// Returns the configuration with a ``timeout`` and a ``callTime`` that a call has time for: a call that is
+    /// cancelled returns no verdicts, and says nothing about the endpoint, so that a second endpoint would get nothing.
+    func fitting(_ attemptTimeout: Duration) -> HTTPConfiguration {
+      guard callTime + timeout >= attemptTimeout else { return self }
+      var configuration = self
+      configuration.timeout = min(timeout, attemptTimeout / 2)
+      configuration.callTime = min(callTime, attemptTimeout / 3)
+      return configuration
+    }
   }
 
   /// The counts of an ``HTTPProvider`` since it was created.

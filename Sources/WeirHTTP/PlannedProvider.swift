@@ -12,7 +12,9 @@
     /// ```
     ///
     /// The plan determines compression, TLS, the second endpoint and, if the plan has any, the status rules; and
-    /// `configuration` the rest. Reads the key. Throws `invalid` if the entry has no URL, if the key or a certificate
+    /// `configuration` the rest. If a call has no time for ``HTTPConfiguration/timeout`` and
+    /// ``HTTPConfiguration/callTime`` (`DeliveryOptions.attemptTimeout`), they are at most half and a third of the
+    /// call's time. Reads the key. Throws `invalid` if the entry has no URL, if the key or a certificate
     /// is missing or unusable, and what ``init(_:name:configuration:client:)`` throws.
     public convenience init(
       _ entry: DeliveryPlan.Entry, configuration: HTTPConfiguration = HTTPConfiguration()
@@ -21,7 +23,7 @@
         throw WeirError(
           .invalid, "the plan's provider \(entry.name) has no URL; make the provider of \(entry.name) here")
       }
-      var configuration = configuration
+      var configuration = configuration.fitting(entry.options.attemptTimeout)
       configuration.compression = destination.gzip ? .gzip : .identity
       configuration.tls.authorities = destination.authorities
       configuration.tls.certificate = destination.certificate

@@ -40,9 +40,7 @@ package struct JSONScanner {
   package static func scan<Value>(
     _ text: Span<UInt8>, allowsWholeDoubles: Bool, _ value: (inout JSONScanner) throws(JSONProblem) -> Value
   ) throws(JSONProblem) -> Value {
-    guard (try? UTF8Span(validating: text)) != nil else {
-      throw JSONProblem(message: "the text is not UTF-8", position: 0, line: 1)
-    }
+    if let problem = notUTF8(text) { throw problem }
     return try text.withUnsafeBufferPointer { bytes throws(JSONProblem) in
       var scanner = JSONScanner(bytes, allowsWholeDoubles: allowsWholeDoubles)
       scanner.skipSpace()
@@ -50,6 +48,19 @@ package struct JSONScanner {
       scanner.skipSpace()
       guard scanner.at == bytes.count else { throw scanner.problem("unexpected text after the end") }
       return value
+    }
+  }
+
+  /// Returns the problem of a text that is not UTF-8, at the first such byte; `nil` if the text is UTF-8.
+  package static func notUTF8(_ text: Span<UInt8>) -> JSONProblem? {
+    do throws(UTF8.ValidationError) {
+      _ = try UTF8Span(validating: text)
+      return nil
+    } catch {
+      let position = error.byteOffsets.lowerBound
+      var line = 1
+      for index in 0..<position where text[index] == UInt8(ascii: "\n") { line += 1 }
+      return JSONProblem(message: "the text is not UTF-8", position: position, line: line)
     }
   }
 

@@ -86,8 +86,11 @@
     private mutating func node(_ node: Node, depth: Int) throws(DocumentSyntaxError) -> DocumentNode {
       let line = node.mark?.line ?? 0
       nodes += 1
-      guard depth <= DocumentNode.maximumFileDepth, nodes <= DocumentNode.maximumNodes else {
+      guard depth <= DocumentNode.maximumFileDepth else {
         throw DocumentSyntaxError(line: line, message: "values nest more than \(DocumentNode.maximumFileDepth) deep")
+      }
+      guard nodes <= DocumentNode.maximumNodes else {
+        throw DocumentSyntaxError(line: line, message: "the file holds more than \(DocumentNode.maximumNodes) values")
       }
       switch node {
       case .scalar(let scalar):
@@ -195,9 +198,11 @@
       case .duplicatedKeysInMapping(let keys, let context):
         let names = keys.map { replaced($0, asterisk, by: "*") }.joined(separator: ", ")
         return DocumentSyntaxError(
-          line: context.mark.line, message: "repeated keys: \(names.prefix(200)); merge the values")
-      case .reader(let problem, _, _, _):
-        return DocumentSyntaxError(line: 1, message: "this is no YAML: \(problem)")
+          line: context.mark.line,
+          message: "repeated keys: \(names.prefix(200)), in the map that begins here; merge the values")
+      case .reader(let problem, let offset, _, let yaml):
+        let line = yaml.prefix(offset ?? 0).count(where: \.isNewline) + 1
+        return DocumentSyntaxError(line: line, message: "this is no YAML: \(problem)")
       default:
         return DocumentSyntaxError(
           line: 1, message: "this is no YAML: \(replaced("\(error)", asterisk, by: "*").prefix(200))")

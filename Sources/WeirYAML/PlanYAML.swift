@@ -38,10 +38,10 @@
 
   private func text(at path: String) throws(WeirError) -> String {
     let bytes = try SystemCalls().contents(of: path, atMost: DocumentYAML.maximumBytes + 1)
-    guard let text = String(validating: bytes, as: UTF8.self) else {
-      throw WeirError(.invalid, "\(path) is not UTF-8", path: path)
+    if let problem = JSONScanner.notUTF8(bytes.span) {
+      throw WeirError(.invalid, "\(path): line \(problem.line): \(problem.message)", path: path)
     }
-    return text
+    return String(decoding: bytes, as: UTF8.self)
   }
 
   private func contract(_ path: String) throws(WeirError) -> Contract {

@@ -116,13 +116,14 @@
         ])
       let cases = [
         ("", "the file is empty"), ("[a", "this is no YAML"), ("a: b: c", "this is no YAML"),
-        ("a: 1\na: 2\n", "line 1: repeated keys: a"), ("--- {}\n--- {}\n", "this is no YAML"),
+        ("x: 1\na:\n  b: 1\n  b: 2\n", "line 3: repeated keys: b, in the map that begins here"),
+        ("--- {}\n--- {}\n", "this is no YAML"),
         ("? [a]\n: b\n", "a list or a map is a key"), ("a: !custom b\n", "line 1: the tag !custom is not supported"),
         ("a: !!binary b\n", "is not supported"), ("a: !!set {b}\n", "is not supported"),
         ("a: 1e999\n", "out of range for a field"), ("a: 18446744073709551616\n", "out of range for a field"),
         ("x: &a 1\ny: *a\n", "line 2: an alias"), ("<<: *a\n", "an alias"), ("*a : b\n", "an alias"),
         ("- *a\n", "an alias"),
-        ("{a: *b}\n", "an alias"), ("a: \u{7}\n", "this is no YAML"), ("a: \0\n", "this is no YAML"),
+        ("{a: *b}\n", "an alias"), ("b: 1\na: \u{7}\n", "line 2: this is no YAML"), ("a: \0\n", "this is no YAML"),
         ("7\n", "the contract is a number"),
       ]
       for (text, reason) in cases {

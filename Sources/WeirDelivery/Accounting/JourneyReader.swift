@@ -165,6 +165,8 @@ private struct JourneyReader {
     // An event before the place to which the provider was rewound was settled before the rewind.
     let isBefore = event.offset < position?.counts?.firstFrom ?? 0
     let isSettled = event.offset < position?.offset ?? 0 && !isBefore
+    // After a rewind, the event comes again, whatever the provider answered before. The ledger says so too.
+    if let position, position.counts?.rewinds ?? 0 > 0, event.offset >= position.offset { return (.pending, false) }
     // The provider may have accepted the event after rejecting it: the event was delivered again by a redrive or after
     // a kill.
     if case .rejected(let reason)? = letters.last?.what, !notes.isRedriven,
@@ -172,7 +174,7 @@ private struct JourneyReader {
     {
       return (.rejected(reason: reason), isSettled)
     }
-    if notes.isWithheld { return (.withheld, isSettled) }
+    if let time = notes.withheldAt, !notes.isAcceptedAfter(time) { return (.withheld, isSettled) }
     guard position != nil else { return (nil, false) }
     return (isBefore ? .before : isSettled ? .acknowledged : .pending, isSettled)
   }
@@ -180,7 +182,8 @@ private struct JourneyReader {
   /// The notes about the event in a provider's log of attempts.
   private struct Notes {
     var steps: [Journey.Step] = []
-    var isWithheld = false
+    /// When the event was withheld the last time.
+    var withheldAt: Timestamp?
     /// Whether a redrive had the event's last letter accepted.
     var isRedriven = false
     var settledAt: Timestamp?
@@ -224,7 +227,7 @@ private struct JourneyReader {
         guard let attempt = Journey.Attempt(call, of: offset) else { return }
         notes.steps.append(Journey.Step(time: call.began, provider: name, what: .attempted(attempt)))
       case .withheld(offset):
-        notes.isWithheld = true
+        notes.withheldAt = stored.time
         notes.steps.append(Journey.Step(time: stored.time, provider: name, what: .withheld))
       case .flagged(let note):
         if note.at.contains(offset) == true { notes.add(note) }

@@ -105,7 +105,11 @@ extension Dispatcher {
     }
     // Not read again: an event that everybody has may be removed from the log.
     let live = found.withLock { $0 }
-    return read.map { Journey.Outcome(provider: $0.provider, fate: live[$0.provider] ?? $0.fate) }
+    return read.map { outcome in
+      var outcome = outcome
+      outcome.fate = live[outcome.provider] ?? outcome.fate
+      return outcome
+    }
   }
 }
 
@@ -114,6 +118,7 @@ final class SettlementFeed: Sendable {
   private struct State {
     var last: UInt64 = 0
     var observers: [UInt64: @Sendable ([SettledEvent]) -> Void] = [:]
+    var isEnded = false
   }
 
   private let state: Lock<State>
@@ -129,13 +134,18 @@ final class SettlementFeed: Sendable {
   /// Whether anybody observes.
   var isHeard: Bool { isHeardNow.load(ordering: .relaxed) }
 
+  /// Adds an observer. After the end, the observer is told of the end at once.
   func observe(_ body: @escaping @Sendable ([SettledEvent]) -> Void) -> UInt64 {
-    state.withLock { state in
+    let (number, isEnded) = state.withLock { state in
       state.last += 1
-      state.observers[state.last] = body
-      isHeardNow.store(true, ordering: .relaxed)
-      return state.last
+      if !state.isEnded {
+        state.observers[state.last] = body
+        isHeardNow.store(true, ordering: .relaxed)
+      }
+      return (state.last, state.isEnded)
     }
+    if isEnded { body([]) }
+    return number
   }
 
   func unobserve(_ number: UInt64) {
@@ -147,8 +157,17 @@ final class SettlementFeed: Sendable {
     withExtendedLifetime(gone) {}
   }
 
-  /// Tells observers of events, or with none that there will be no more.
+  /// Tells observers of events.
   func tell(_ events: [SettledEvent]) {
     for observer in state.withLock({ Array($0.observers.values) }) { observer(events) }
+  }
+
+  /// Tells observers, with no events, that there will be no more.
+  func end() {
+    let observers = state.withLock { state in
+      state.isEnded = true
+      return Array(state.observers.values)
+    }
+    for observer in observers { observer([]) }
   }
 }

@@ -140,7 +140,7 @@ extension DeliveryLoop {
       let options = orders.options
       span = SettledSpan(keeper.start)
       queue = DeliveryQueue(options.flush)
-      plan = FlushPlan(options.flush)
+      plan = FlushPlan(options.flush, rule: options.flushRule)
       preparation = Preparation(options, mapper: orders.provider.attachedMapper)
       reader = WorkerReader(orders.log.directory)
       letters = LetterParts()

@@ -168,7 +168,8 @@ extension DeliveryLoop {
     case .failed(let reason, let after):
       let now = clock.now
       stop = nil
-      quietUntil = now + backoff.failed(retryAfter: after, random: configuration.random())
+      // A failed call is a call: its budget may ask for a longer pause.
+      quietUntil = max(quietUntil, now + backoff.failed(retryAfter: after, random: configuration.random()))
       breaker.failed(at: now)
       keepBackoff()
       report(reason, "provider")

@@ -61,7 +61,7 @@ extension Dispatcher {
     var end = await endOfLog(until: deadline)
     if let trouble, end.error != nil { end.error = trouble }
     await finish(workers, .shutdown(target: end.offset, deadline: deadline))
-    feed.tell([])
+    feed.end()
     return await Self.onThreadOfItsOwn { [end] in self.report(workers, since: before, end) }
   }
 

@@ -5,10 +5,10 @@ import Weir
 /// Determines when waiting events go out, beside the triggers of the ``FlushPolicy``: ``DeliveryOptions/flushRule``.
 ///
 /// ```swift
-/// /// Events go out at every full minute of the provider's tariff.
+/// /// Events go out while the provider's tariff is low, or after an hour.
 /// struct OffPeak: FlushRule {
 ///   func due(_ waiting: WaitingEvents) -> FlushDue {
-///     isOffPeak() || waiting.count > 100_000 ? .now : .after(.seconds(60))
+///     isOffPeak() || waiting.oldest >= .seconds(3600) ? .now : .after(.seconds(60))
 ///   }
 /// }
 /// ```

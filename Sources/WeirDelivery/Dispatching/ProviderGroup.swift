@@ -50,8 +50,7 @@ public final class ProviderGroup: Provider, Sendable {
     for member in members { try await member.provider.identify(user) }
   }
 
-  /// Delivers events to each member that has not decided them. Throws a member's error only if no member has decided
-  /// any event.
+  /// Delivers events to each member that has not decided them. Throws a member's error if all events must come again.
   public func deliver(_ events: [PreparedEvent]) async throws -> [Verdict] {
     var failure: (any Error)?
     for index in members.indices {

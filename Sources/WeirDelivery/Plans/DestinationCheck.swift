@@ -28,7 +28,9 @@ extension DeliveryPlan.Destination {
     }
     // A port alone is no host, and neither is an address in brackets that do not close.
     let host = authority.hasPrefix("[") ? authority.prefix { $0 != "]" } : authority.prefix { $0 != ":" }
-    guard let url = URL(string: to), let known = url.host, !known.isEmpty, !host.isEmpty else {
+    guard let url = URL(string: to), let known = url.host, !known.isEmpty, !host.isEmpty,
+      (1...65_535).contains(url.port ?? 1)
+    else {
       return "\(name) \(shown) is no URL; a URL is such as http://localhost:8080/v1/batch"
     }
     return nil

@@ -28,7 +28,7 @@ struct PlanMapping: DocumentReading {
     _ node: DocumentNode, _ readContract: (String) throws(WeirError) -> Contract
   ) -> DeliveryPlan {
     var plan = DeliveryPlan()
-    guard let map = map(node, "the plan", PlanKeys.plan) else { return plan }
+    guard let map = map(node, "the plan", PlanKeys.plan.names) else { return plan }
     var usual = DeliveryPlan.Entry("")
     read(map, into: &usual, readContract)
     guard let providers = map["providers"] else {
@@ -42,7 +42,7 @@ struct PlanMapping: DocumentReading {
       if !Cursor.isProviderName(entry.key) {
         problem(entry.line, "a provider's name has 1 to 64 letters, digits, - and _")
       }
-      guard let map = self.map(entry.value, "a provider", PlanKeys.provider) else { continue }
+      guard let map = self.map(entry.value, "a provider", PlanKeys.provider.names) else { continue }
       var read = usual
       read.name = entry.key
       read.destination = destination(map)
@@ -61,7 +61,7 @@ struct PlanMapping: DocumentReading {
       return []
     }
     return nodes.compactMap { node in
-      guard let map = self.map(node, "a route", PlanKeys.route) else { return nil }
+      guard let map = self.map(node, "a route", PlanKeys.route.names) else { return nil }
       guard let events = map["events"], let to = map["to"] else {
         problem(node.line, "a route has events and to")
         return nil
@@ -138,7 +138,8 @@ struct PlanMapping: DocumentReading {
   }
 
   private mutating func destination(_ map: [String: DocumentNode]) -> DeliveryPlan.Destination? {
-    let given = PlanKeys.destination.first { map[$0] != nil }
+    let keys = PlanKeys.destination.map(\.name)
+    let given = keys.first { map[$0] != nil }
     guard let to = text(map, "to") else {
       if let given, given != "to" { problem(map[given]?.line ?? 0, "\(given) needs the key to, a URL or a path") }
       return nil
@@ -147,7 +148,7 @@ struct PlanMapping: DocumentReading {
     destination.to = destination.isURL ? to : PlanPaths.resolved(to, in: directory)
     let line = map["to"]?.line ?? 0
     if let fault = DeliveryPlan.Destination(to).problem(as: "to", keys: "key_env or key_file") { problem(line, fault) }
-    for key in PlanKeys.destination where map[key] != nil && key != "to" && (key == "lz4") == destination.isURL {
+    for key in keys where map[key] != nil && key != "to" && PlanKeys.ofPath.contains(key) == destination.isURL {
       problem(map[key]?.line ?? 0, key == "lz4" ? "lz4 needs a path; use gzip for a URL" : "\(key) needs a URL in to")
     }
     if let name = text(map, "preset") {
@@ -182,6 +183,8 @@ struct PlanMapping: DocumentReading {
       problem(line, fault)
     } else if !second.isURL {
       problem(line, "failover is a path; write a URL")
+    } else if case .text(address)? = map["to"]?.content {
+      problem(line, "failover is the URL of to; write the URL of another host")
     }
     return address
   }
@@ -240,7 +243,7 @@ extension PlanMapping {
   }
 
   private mutating func flush(_ node: DocumentNode, into policy: inout FlushPolicy) {
-    guard let map = map(node, "flush", PlanKeys.flush) else { return }
+    guard let map = map(node, "flush", PlanKeys.flush.names) else { return }
     if let node = map["triggers"] {
       policy.triggers = []
       for name in texts(node, "triggers") {
@@ -268,7 +271,7 @@ extension PlanMapping {
       return []
     }
     return nodes.compactMap { node in
-      guard let map = map(node, "a rate cap", PlanKeys.rateCap) else { return nil }
+      guard let map = map(node, "a rate cap", PlanKeys.rateCap.names) else { return nil }
       guard let events = map["events"], let most = whole(map, "most"), let per = duration(map, "per") else {
         problem(node.line, "a rate cap has events, most and per")
         return nil
@@ -278,14 +281,14 @@ extension PlanMapping {
   }
 
   private mutating func budget(_ node: DocumentNode, into budget: inout DeliveryOptions.Budget) {
-    guard let map = map(node, "budget", PlanKeys.budget) else { return }
+    guard let map = map(node, "budget", PlanKeys.budget.names) else { return }
     if let number = number(map, "calls_per_second") { budget.callsPerSecond = number }
     if let number = whole(map, "bytes_per_second") { budget.bytesPerSecond = number }
     if let time = duration(map, "processor_time_per_second") { budget.processorTimePerSecond = time }
   }
 
   private mutating func backoff(_ node: DocumentNode, into backoff: inout DeliveryOptions.Backoff) {
-    guard let map = map(node, "backoff", PlanKeys.backoff) else { return }
+    guard let map = map(node, "backoff", PlanKeys.backoff.names) else { return }
     if let time = duration(map, "least") { backoff.least = time }
     if let time = duration(map, "most") { backoff.most = time }
     if let number = whole(map, "failures") { backoff.failures = number }
@@ -296,14 +299,15 @@ extension PlanMapping {
   private mutating func duration(_ map: [String: DocumentNode], _ key: String) -> Duration? {
     guard let node = map[key] else { return nil }
     if case .text(let text) = node.content, let duration = Duration(text: text) { return duration }
-    problem(node.line, "\(key) is not a duration; write a whole number with ms, s, m, h or d, such as \"90s\"")
+    problem(node.line, "\(key) is not a duration; write a whole number with ns, us, ms, s, m, h or d, such as \"90s\"")
     return nil
   }
 
-  private mutating func number(_ map: [String: DocumentNode], _ key: String) -> Double? {
+  mutating func number(_ map: [String: DocumentNode], _ key: String) -> Double? {
     switch map[key]?.content {
     case nil: return nil
     case .number(.int(let number)): return Double(number)
+    case .number(.uint(let number)): return Double(number)
     case .number(.double(let number)): return number
     default:
       problem(map[key]?.line ?? 0, "\(key) is \(map[key]?.kindName ?? ""); write a number")
@@ -360,34 +364,4 @@ extension ContractError.Problem {
     problem.line = nil
     return problem.description
   }
-}
-
-/// The keys of plan files.
-enum PlanKeys {
-  /// `$schema` is for editors, and is not read.
-  static let plan = ["$schema", "providers", "routes"] + options
-  static let route = ["events", "to"]
-  static let provider = destination + options
-  static let destination = [
-    "to", "preset", "key_env", "key_file", "pseudonym_key_env", "pseudonym_key_file", "user", "project", "table",
-    "groups", "failover", "statuses", "cacert", "cert", "cert_key", "gzip", "lz4",
-  ]
-  static let options = [
-    "contract", "omits_unknown_fields", "mapper", "start", "duplicate_window", "duplicate_memory", "user_memory",
-    "redacts_sensitive", "annotations", "sends_gaps", "rate_caps", "attempt_timeout", "flush", "backoff", "budget",
-  ]
-  static let flush = [
-    "triggers", "queue_limit", "delivery_size", "interval", "first_events", "idle_after", "overflow_threshold",
-    "maximum_events", "maximum_bytes",
-  ]
-  static let rateCap = ["events", "most", "per"]
-  static let budget = ["calls_per_second", "bytes_per_second", "processor_time_per_second"]
-  static let backoff = ["least", "most", "failures", "open_for", "probe_events"]
-
-  static let triggers: [(String, FlushPolicy.Triggers)] = [
-    ("count", .count), ("bytes", .bytes), ("interval", .interval), ("start", .start), ("first_events", .firstEvents),
-    ("suspend", .suspend), ("resume", .resume), ("idle", .idle), ("reachable", .reachable), ("overflow", .overflow),
-    ("shutdown", .shutdown),
-    ("demand", .demand),
-  ]
 }

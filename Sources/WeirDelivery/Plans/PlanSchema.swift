@@ -9,100 +9,98 @@ extension DeliveryPlan {
   package static var jsonSchema: String { PlanSchema.schema.json() + "\n" }
 }
 
-private enum PlanSchema {
-  static let schema = DocumentNode.map([
-    ("$schema", .text("https://json-schema.org/draft/2020-12/schema")), ("title", .text("Weir delivery plan")),
-    ("type", .text("object")), ("required", .texts(["providers"])), ("additionalProperties", .bool(false)),
-    (
-      "properties",
-      .map(
-        [
-          ("$schema", text),
-          ("providers", .map([("type", .text("object")), ("additionalProperties", object(destination + options))])),
-          ("routes", list(object([("events", texts), ("to", texts)], required: ["events", "to"]))),
-        ] + options)
-    ),
-  ])
+/// Makes the schema of the table in ``PlanKeys``.
+enum PlanSchema {
+  static let schema: DocumentNode = {
+    let head: [(String, DocumentNode?)] = [
+      ("$schema", .text("https://json-schema.org/draft/2020-12/schema")), ("title", .text("Weir delivery plan")),
+    ]
+    let parts: [(String, DocumentNode?)] = [
+      ("$defs", .map([("provider", provider), ("step", step), ("fieldRule", .map(object(PlanKeys.fieldRule)))]))
+    ]
+    return .map(head + object(PlanKeys.plan) + parts)
+  }()
 
-  private static let text = type("string")
-  private static let flag = type("boolean")
-  private static let texts = list(text)
-  private static let number = type("number")
-  private static let whole = DocumentNode.map([("type", .text("integer")), ("minimum", .number(0))])
-  private static let duration = pattern("^[0-9]+(ms|s|m|h|d)$")
+  private static func schema(of value: PlanValue) -> DocumentNode {
+    switch value {
+    case .anything: .map([])
+    case .null: type("null")
+    case .flag: type("boolean")
+    case .text(let pattern): .map([("type", .text("string")), ("pattern", pattern.map(DocumentNode.text))])
+    case .oneOf(let names): .map([("enum", .texts(names))])
+    case .whole(let least):
+      .map([("type", .text("integer")), ("minimum", .number(least)), ("maximum", .number(Int.max))])
+    case .number(let least, let isAllowed, let most):
+      .map([
+        ("type", .text("number")), (isAllowed ? "minimum" : "exclusiveMinimum", least.map(number)),
+        ("maximum", most.map(number)),
+      ])
+    case .list(let items, let count):
+      .map([
+        ("type", .text("array")), ("items", schema(of: items)), ("minItems", count.map(DocumentNode.number)),
+        ("maxItems", count.map(DocumentNode.number)),
+      ])
+    case .names(let inner, let pattern):
+      .map([
+        ("type", .text("object")), ("propertyNames", pattern.map { .map([("pattern", .text($0))]) }),
+        ("additionalProperties", schema(of: inner)),
+      ])
+    case .map(let map): .map(object(map))
+    case .provider: reference("provider")
+    case .step: reference("step")
+    case .fieldRule: reference("fieldRule")
+    case .either(let values): .map([("anyOf", .list(values.map { schema(of: $0) }))])
+    }
+  }
 
-  private static func type(_ name: String) -> DocumentNode { .map([("type", .text(name))]) }
-  private static func pattern(_ text: String) -> DocumentNode {
-    .map([("type", .text("string")), ("pattern", .text(text))])
-  }
-  private static func list(_ items: DocumentNode) -> DocumentNode {
-    .map([("type", .text("array")), ("items", items)])
-  }
-  private static func oneOf(_ names: [String]) -> DocumentNode { .map([("enum", .texts(names))]) }
-  private static func anyOf(_ nodes: DocumentNode...) -> DocumentNode { .map([("anyOf", .list(nodes))]) }
-  private static func object(_ keys: [(String, DocumentNode?)], required: [String] = []) -> DocumentNode {
-    .map([
+  /// The keywords of a map with fixed keys.
+  private static func object(_ map: PlanMap) -> [(String, DocumentNode?)] {
+    let required = map.keys.filter(\.isRequired).map(\.name)
+    let needs = map.needs.map { ($0.key, DocumentNode.texts([$0.needed]) as DocumentNode?) }
+    let excludes = map.excludes.map { DocumentNode.map([("not", requires([$0.0, $0.1]))]) }
+    return [
       ("type", .text("object")), ("required", required.isEmpty ? nil : .texts(required)),
-      ("additionalProperties", .bool(false)), ("properties", .map(keys)),
+      ("oneOf", map.oneOf.isEmpty ? nil : .list(map.oneOf.map { requires([$0]) })),
+      ("dependentRequired", needs.isEmpty ? nil : .map(needs)), ("allOf", excludes.isEmpty ? nil : .list(excludes)),
+      ("additionalProperties", .bool(false)),
+      ("properties", .map(map.keys.map { ($0.name, schema(of: $0.value)) })),
+    ]
+  }
+
+  /// A provider: some keys are only for a URL in `to`, and others only for a path.
+  private static let provider: DocumentNode = {
+    let isURL = DocumentNode.map([
+      ("required", .texts(["to"])),
+      ("properties", .map([("to", .map([("type", .text("string")), ("pattern", .text("://"))]))])),
     ])
-  }
-
-  private static let destination: [(String, DocumentNode?)] = PlanKeys.destination.map { key in
-    switch key {
-    case "preset": (key, oneOf(HTTPPresetName.allCases.map(\.rawValue)))
-    case "groups": (key, texts)
-    case "gzip", "lz4": (key, flag)
-    case "statuses":
-      (
-        key,
-        .map([
-          ("type", .text("object")), ("additionalProperties", oneOf(HTTPStatusRules.Meaning.allCases.map(\.rawValue))),
-        ])
-      )
-    default: (key, text)
+    func none(_ keys: [String]) -> DocumentNode {
+      .map([("not", .map([("anyOf", .list(keys.map { requires([$0]) }))]))])
     }
-  }
-
-  private static let options: [(String, DocumentNode?)] = PlanKeys.options.map { key in (key, option(key)) }
-
-  private static func option(_ key: String) -> DocumentNode {
-    switch key {
-    case "contract": anyOf(text, type("object"), type("null"))
-    case "mapper": list(step)
-    case "start": text
-    case "duplicate_window": anyOf(duration, type("null"))
-    case "attempt_timeout": duration
-    case "annotations": list(oneOf(DeliveryOptions.Annotations.names.map(\.name)))
-    case "rate_caps": list(object(PlanKeys.rateCap.map { ($0, limit($0)) }, required: PlanKeys.rateCap))
-    case "flush": object(PlanKeys.flush.map { ($0, limit($0)) })
-    case "backoff": object(PlanKeys.backoff.map { ($0, limit($0)) })
-    case "budget": object(PlanKeys.budget.map { ($0, limit($0)) })
-    case "duplicate_memory", "user_memory": whole
-    default: flag
-    }
-  }
-
-  private static func limit(_ key: String) -> DocumentNode {
-    switch key {
-    case "triggers": list(oneOf(PlanKeys.triggers.map(\.0)))
-    case "events": texts
-    case "interval", "idle_after", "per", "open_for", "least", "processor_time_per_second": duration
-    case "overflow_threshold", "calls_per_second": number
-    // The most of a rate cap is a number, and that of a back-off a duration.
-    case "most": anyOf(whole, duration)
-    default: whole
-    }
-  }
+    let ofURL = PlanKeys.destination.map(\.name).filter { $0 != "to" && !PlanKeys.ofPath.contains($0) }
+    return .map(
+      object(PlanKeys.provider) + [("if", isURL), ("then", none(PlanKeys.ofPath)), ("else", none(ofURL))])
+  }()
 
   /// A step: its name, or a map from its name to its arguments.
-  private static let step = anyOf(
-    oneOf(PlanMapping.steps.map(\.name)),
-    .map([
-      ("type", .text("object")), ("minProperties", .number(1)), ("maxProperties", .number(1)),
-      ("additionalProperties", .bool(false)),
+  private static let step: DocumentNode = {
+    let alone = PlanKeys.steps.filter(\.arguments.mayBeEmpty).map(\.name)
+    return .map([
       (
-        "properties",
-        .map(PlanMapping.steps.map { step in (step.name, object(step.arguments.map { ($0, .map([])) })) })
-      ),
-    ]))
+        "anyOf",
+        .list([
+          .map([("enum", .texts(alone))]),
+          .map([
+            ("type", .text("object")), ("minProperties", .number(1)), ("maxProperties", .number(1)),
+            ("additionalProperties", .bool(false)),
+            ("properties", .map(PlanKeys.steps.map { ($0.name, .map(object($0.arguments))) })),
+          ]),
+        ])
+      )
+    ])
+  }()
+
+  private static func type(_ name: String) -> DocumentNode { .map([("type", .text(name))]) }
+  private static func reference(_ name: String) -> DocumentNode { .map([("$ref", .text("#/$defs/\(name)"))]) }
+  private static func requires(_ keys: [String]) -> DocumentNode { .map([("required", .texts(keys))]) }
+  private static func number(_ number: Double) -> DocumentNode { DocumentNode(.number(.double(number))) }
 }

@@ -6,16 +6,6 @@ import WeirContracts
 import WeirJSON
 
 extension PlanMapping {
-  /// The steps, and the keys of their arguments.
-  static let steps: [(name: String, arguments: [String])] = [
-    ("deriving", ["fields", "from"]), ("adding", ["fields"]), ("only", ["events", "fields"]),
-    ("without", ["events", "fields"]), ("renaming", ["events", "fields", "in"]), ("joining_context", []),
-    ("flattening", ["separator"]), ("snake_case", ["separator", "words"]), ("camel_case", ["separator", "words"]),
-    ("title_case", ["words"]), ("json_values", ["dates"]), ("limiting", ["name_bytes", "value_bytes"]),
-    ("shortening_addresses", ["in"]),
-    ("sampling", ["events", "fraction"]),
-  ]
-
   /// Returns the mapper of a list of steps.
   mutating func mapper(_ node: DocumentNode) -> EventMapper {
     guard case .list(let nodes) = node.content else {
@@ -39,27 +29,23 @@ extension PlanMapping {
       problem(node.line, "a step is a name, or a map from one name to the step's arguments")
       return nil
     }
-    guard let known = Self.steps.first(where: { $0.name == name }) else {
-      problem(node.line, "there is no step \(quoted(name))\(Spelling.hint(name, among: Self.steps.map(\.name)))")
+    guard let known = PlanKeys.steps.first(where: { $0.name == name }) else {
+      problem(node.line, "there is no step \(quoted(name))\(Spelling.hint(name, among: PlanKeys.steps.map(\.name)))")
       return nil
     }
     return within(name) { reading in
-      guard let map = reading.map(arguments, "the step", known.arguments) else { return nil }
+      guard let map = reading.map(arguments, "the step", known.arguments.names) else { return nil }
       return reading.step(name, map, node.line)
     }
   }
 
   private mutating func fraction(_ map: [String: DocumentNode], _ line: Int) -> Double? {
-    let fraction: Double? =
-      switch map["fraction"]?.content {
-      case .number(.int(let number))?: Double(number)
-      case .number(.double(let number))?: number
-      default: nil
-      }
-    guard let fraction, fraction >= 0, fraction <= 1 else {
-      problem(map["fraction"]?.line ?? line, "fraction is a number from 0 to 1")
+    guard map["fraction"] != nil else {
+      problem(line, "the key fraction is missing")
       return nil
     }
+    guard let fraction = number(map, "fraction") else { return nil }
+    if !(0...1).contains(fraction) { problem(map["fraction"]?.line ?? line, "fraction is a number from 0 to 1") }
     return fraction
   }
 
@@ -101,8 +87,14 @@ extension PlanMapping {
       let hint = Spelling.hint(name, among: forms.map(\.rawValue))
       problem(map["dates"]?.line ?? line, "there is no form of dates \(quoted(name))\(hint)")
       return nil
-    default: return .limiting(nameBytes: whole(map, "name_bytes"), valueBytes: whole(map, "value_bytes"))
+    default: return .limiting(nameBytes: limit(map, "name_bytes"), valueBytes: limit(map, "value_bytes"))
     }
+  }
+
+  private mutating func limit(_ map: [String: DocumentNode], _ key: String) -> Int? {
+    guard let limit = whole(map, key) else { return nil }
+    if limit < 0 { problem(map[key]?.line ?? 0, "\(key) is \(limit); write 0 or more") }
+    return max(limit, 0)
   }
 
   private mutating func deriving(_ map: [String: DocumentNode], _ line: Int) -> EventMapper? {
@@ -114,7 +106,7 @@ extension PlanMapping {
   }
 
   private mutating func rule(_ entry: DocumentNode.Entry) -> DerivedField? {
-    let kinds = ["copy", "count", "sum", "ratio", "text"]
+    let kinds = PlanKeys.derivedField.names
     guard let map = map(entry.value, "the rule of \(quoted(entry.key))", kinds),
       let kind = oneKey(map, kinds, entry.line), let node = map[kind]
     else { return nil }

@@ -6,7 +6,7 @@ import WeirContracts
 /// Converts an event of the log to the event that a provider gets. The steps are derived fields, contract, duplicates,
 /// redaction, and the provider's other mappers, in this order.
 ///
-///  0. **Rate caps** withhold the events beyond them.
+///  0. **Rate caps** withhold the events beyond them. Only events that the provider gets count.
 ///  1. **Derived fields** are added. The event's own fields are never replaced.
 ///  2. **The contract** is checked against the event with its derived fields and its context. Missing mandatory fields
 ///     get their defaults, flagged ``PreparedEvent/Flag/defaulted(field:)``. Violations are in
@@ -70,7 +70,7 @@ package struct Preparation: Sendable {
       counted.passed += 1
       return nil
     }
-    for index in caps.indices where !caps[index].admit(stored) {
+    guard caps.allSatisfy({ $0.admits(stored) }) else {
       counted.withheld += 1
       return nil
     }
@@ -85,6 +85,7 @@ package struct Preparation: Sendable {
       counted.withheld += 1
       return nil
     }
+    for index in caps.indices { caps[index].count(stored) }
     counted.prepared += 1
     return event
   }

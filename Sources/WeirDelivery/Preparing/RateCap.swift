@@ -3,10 +3,11 @@
 import Weir
 
 /// Limits how many events of some names a provider gets in a time. Further events are withheld, and the ledger counts
-/// them as ``Ledger/LossReason/withheld``.
+/// them as ``Ledger/LossReason/withheld``. Events that the provider's mapper withholds do not count.
 ///
 /// The time is the time of capture, in windows that begin at multiples of ``per``. So the result does not depend on
-/// when the events are delivered. A restart begins to count anew.
+/// when the events are delivered. The 1,024 latest windows are remembered; an event of an older window, from a thread
+/// whose events reach the log late, begins its window anew. A restart begins to count anew.
 public struct RateCap: Hashable, Sendable {
   /// The names of the events, as they were captured. `*` matches any text. All of them count together.
   public var events: [String]
@@ -31,11 +32,13 @@ public struct RateCap: Hashable, Sendable {
 
 /// Counts the events of a cap.
 struct RateCapCounter: Sendable {
+  private static let maximumWindows = 1_024
+
   private let names: NamePatterns
   private let most: Int
   private let width: Int64
-  /// The counts of the latest windows: events of different lanes come out of order.
-  private var windows: [(number: Int64, count: Int)] = []
+  /// The counts of the latest windows, by their numbers: events of different lanes come out of order.
+  private var windows: [Int64: Int] = [:]
 
   init(_ cap: RateCap) {
     names = NamePatterns(cap.events)
@@ -43,17 +46,20 @@ struct RateCapCounter: Sendable {
     width = max(Int64(clamping: cap.per.wholeNanoseconds), 1)
   }
 
-  /// Counts an event. Returns `false` if the event is beyond the cap.
-  mutating func admit(_ event: StoredEvent) -> Bool {
-    guard names.match(event.name) else { return true }
-    let number = event.time.nanosecondsSince1970 / width
-    if let place = windows.firstIndex(where: { $0.number == number }) {
-      guard windows[place].count < most else { return false }
-      windows[place].count += 1
-      return true
-    }
-    windows.append((number, 1))
-    if windows.count > 4 { windows.removeFirst() }
-    return most > 0
+  /// Whether the provider may get the event.
+  func admits(_ event: StoredEvent) -> Bool {
+    !names.match(event.name) || windows[number(of: event), default: 0] < most
   }
+
+  /// Counts an event that the provider gets.
+  mutating func count(_ event: StoredEvent) {
+    guard names.match(event.name) else { return }
+    windows[number(of: event), default: 0] += 1
+    // Many at once, so that an event costs little.
+    guard windows.count > 2 * Self.maximumWindows else { return }
+    let oldest = windows.keys.sorted()[windows.count - Self.maximumWindows]
+    windows = windows.filter { $0.key >= oldest }
+  }
+
+  private func number(of event: StoredEvent) -> Int64 { event.time.nanosecondsSince1970 / width }
 }

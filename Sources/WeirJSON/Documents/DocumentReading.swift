@@ -64,8 +64,15 @@ extension DocumentReading {
 
   package mutating func whole(_ map: [String: DocumentNode], _ key: String) -> Int? {
     guard let node = map[key] else { return nil }
-    if case .number(.int(let number)) = node.content { return Int(number) }
-    problem(node.line, "\(key) is \(node.kindName); write a whole number")
+    switch node.content {
+    case .number(.int(let number)): return Int(number)
+    case .number(.uint(let number)): problem(node.line, "\(key) is \(number); write a number of at most \(Int.max)")
+    case .number(.double(let number)):
+      // 1.0 and 1e3 are whole, as in JSON Schema.
+      if let whole = Int(exactly: number) { return whole }
+      problem(node.line, "\(key) is a number; write a whole number")
+    default: problem(node.line, "\(key) is \(node.kindName); write a whole number")
+    }
     return nil
   }
 

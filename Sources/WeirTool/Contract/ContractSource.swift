@@ -36,10 +36,10 @@
     private static func contract(in bytes: Data, isYAML: Bool) throws(ContractError) -> Contract {
       #if YAML
         if isYAML {
-          guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw ContractError([.init(message: "the file is not UTF-8")])
+          if let problem = JSONScanner.notUTF8(Array(bytes).span) {
+            throw ContractError([.init(line: problem.line, message: problem.message)])
           }
-          return try Contract(yaml: text)
+          return try Contract(yaml: String(decoding: bytes, as: UTF8.self))
         }
       #endif
       return try Contract(json: bytes)

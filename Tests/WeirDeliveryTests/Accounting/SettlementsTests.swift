@@ -4,6 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 import Weir
+import WeirContracts
 import WeirTesting
 
 @testable import WeirDelivery
@@ -53,6 +54,32 @@ struct SettlementsTests {
       var count = 0
       for await _ in settlements { count += 1 }
       #expect(count == 2)
+    }
+  }
+
+  @Test func `a reader who begins after the end has no events, and does not wait`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      try stage.dispatcher.add(ScriptedProvider())
+      try await stage.close()
+      for await settled in stage.dispatcher.settlements() { Issue.record("\(settled)") }
+    }
+  }
+
+  @Test func `the outcome of an event is that of its journey, flags included`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      var options = DeliveryOptions()
+      options.contract = try Contract("c", version: "1", events: [EventRule("e", fields: [])]).compiled()
+      try stage.dispatcher.add(ScriptedProvider(), options: options)
+      let ids = try stage.capture(1)
+      #expect(await stage.run { stage.entry().offset == 1 })
+      let tracker = stage.tracker
+      let outcomes = try await stage.running { try? await tracker.outcome(of: ids[0], timeout: .seconds(2)) }
+      #expect(outcomes?.map(\.fate) == [.acknowledged])
+      #expect(outcomes?.first?.flags["violations"] != nil)
+      #expect(outcomes == (try LogDirectory(directory).journey(of: ids[0]).outcomes))
+      try await stage.close()
     }
   }
 

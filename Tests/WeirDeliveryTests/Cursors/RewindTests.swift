@@ -67,6 +67,27 @@ struct RewindTests {
     }
   }
 
+  private struct AtOnce: FlushRule {
+    func due(_ waiting: WaitingEvents) -> FlushDue { .now }
+  }
+
+  @Test func `the program's own flush rule goes on deciding`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      let provider = ScriptedProvider()
+      var options = DeliveryOptions()
+      options.flush = FlushPolicy([])
+      options.flushRule = AtOnce()
+      try stage.capture(4)
+      try stage.dispatcher.add(provider, options: options)
+      #expect(await stage.run { stage.entry().offset == 4 })
+      _ = try await rewind(stage, to: .offset(1)).get()
+      #expect(await stage.run { stage.entry().offset == 4 && stage.entry().acknowledged == 3 })
+      #expect(provider.numbers == [0, 1, 2, 3, 1, 2, 3])
+      await stage.kill()
+    }
+  }
+
   @Test func `a position ahead of what is settled is refused, and nothing is skipped`() async throws {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(directory)
@@ -138,6 +159,34 @@ struct RewindTests {
       #expect(provider.numbers == [0, 2, 0, 1, 2])
       #expect(try LogDirectory(directory).deadLetters(of: "scripted").map(\.event.offset) == [1])
       await stage.kill()
+    }
+  }
+
+  @Test func `the journey of an event that comes again agrees with the ledger`() async throws {
+    try await withDirectoryAsync { directory in
+      let log = LogDirectory(directory)
+      func fates() throws -> [Journey.Fate] {
+        try (0..<3).map { try #require(try log.journey(at: $0).outcomes.first).fate }
+      }
+      let isShut = Mutex(false)
+      let stage = try DeliveryStage(directory)
+      let provider = ScriptedProvider(answers: [.each { $0.stored.offset == 1 ? .rejected("no") : .accepted }])
+      try stage.capture(3)
+      try stage.dispatcher.add(
+        provider.mapped(by: .only { $0.stored.offset != 2 || isShut.withLock { $0 } }))
+      #expect(await stage.run { stage.entry().offset == 3 && stage.entry().rejected == 1 })
+      #expect(try fates() == [.acknowledged, .rejected(reason: "no"), .withheld])
+      await stage.kill()
+      _ = stage.dispatcher.close()
+      try log.rewind("scripted", to: .offset(1))
+      #expect(try fates()[1...] == [.pending, .pending])
+      #expect(try log.ledger()["scripted"]?.pending == 2)
+      isShut.withLock { $0 = true }
+      let again = try DeliveryStage(on: stage.tracker)
+      try again.dispatcher.add(provider.mapped(by: .only { $0.stored.offset != 2 || isShut.withLock { $0 } }))
+      #expect(await again.run { again.entry().offset == 3 && again.entry().acknowledged == 2 })
+      await again.kill()
+      #expect(try fates()[1...] == [.acknowledged, .acknowledged])
     }
   }
 

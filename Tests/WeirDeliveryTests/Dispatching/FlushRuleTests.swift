@@ -84,6 +84,24 @@ struct FlushRuleTests {
       #expect(stage.clock.now.sinceStart >= .seconds(18))
       try await stage.close()
     }
+  }
+
+  @Test func `calls that fail keep to their budget too`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      let provider = ScriptedProvider(answers: [.fail("no"), .fail("no"), .retry(after: .zero)])
+      var options = DeliveryOptions()
+      options.budget.callsPerSecond = 0.1
+      try stage.capture(5)
+      try stage.dispatcher.add(provider, options: options)
+      #expect(await stage.run { stage.entry().offset == 5 })
+      #expect(provider.callSizes.count == 4)
+      #expect(stage.clock.now.sinceStart >= .seconds(30))
+      try await stage.close()
+    }
+  }
+
+  @Test func `the pause after a call is that of the smaller budget`() {
     var budget = DeliveryOptions.Budget()
     #expect(budget.pause(after: 1_000_000) == .zero)
     budget.bytesPerSecond = 1_000

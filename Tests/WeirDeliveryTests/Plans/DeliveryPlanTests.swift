@@ -120,8 +120,8 @@ struct DeliveryPlanTests {
     #expect(try DeliveryPlan(json: first).json() == first)
     // What every step does is in the text, so equal texts are equal plans.
     let text = String(decoding: first, as: UTF8.self)
-    for step in PlanMapping.steps { #expect(text.contains("\"\(step.name)\""), "\(step.name)") }
-    for key in PlanKeys.provider where !["table", "key_file", "pseudonym_key_file"].contains(key) {
+    for step in PlanKeys.steps { #expect(text.contains("\"\(step.name)\""), "\(step.name)") }
+    for key in PlanKeys.provider.names where !["table", "key_file", "pseudonym_key_file"].contains(key) {
       #expect(text.contains("\"\(key)\""), "\(key)")
     }
   }
@@ -198,18 +198,6 @@ struct DeliveryPlanTests {
     #expect(error?.message.contains(problem) == true, "\(error?.message ?? "")")
   }
 
-  @Test func `the schema has the keys of the reader`() throws {
-    let schema = try #require(JSONSerialization.jsonObject(with: Data(DeliveryPlan.jsonSchema.utf8)) as? [String: Any])
-    func keys(_ schema: Any?) -> [String] {
-      ((schema as? [String: Any])?["properties"] as? [String: Any])?.keys.sorted() ?? []
-    }
-    #expect(keys(schema) == PlanKeys.plan.sorted())
-    let providers = (schema["properties"] as? [String: Any])?["providers"] as? [String: Any]
-    #expect(keys(providers?["additionalProperties"]) == PlanKeys.provider.sorted())
-    let plan = try DeliveryPlan(json: Data(#"{"$schema": "plan.schema.json", "providers": {}}"#.utf8))
-    #expect(plan.entries.isEmpty)
-  }
-
   @Test func `caps, samples and budgets are read and written`() throws {
     let text = """
       {"rate_caps": [{"events": ["debug.*"], "most": 100, "per": "1s"}],
@@ -234,6 +222,27 @@ struct DeliveryPlanTests {
       let text = "{\"rate_caps\": [{\"events\": [\"a\"], \(wrong)}], \"providers\": {\"a\": {}}}"
       #expect(throws: WeirError.self) { try DeliveryPlan(json: Data(text.utf8)) }
     }
+  }
+
+  @Test func `numbers are read by their value, and durations in each unit`() throws {
+    let plan = try plan(
+      """
+      {"providers": {"p": {"duplicate_memory": 1e3, "user_memory": 2.0, "flush": {"interval": "7ns", "idle_after": "8us"},
+       "budget": {"calls_per_second": 18446744073709551615}}}}
+      """)
+    let options = plan.entries[0].options
+    #expect((options.duplicateMemory, options.userMemory) == (1_000, 2))
+    #expect((options.flush.interval, options.flush.idleAfter) == (.nanoseconds(7), .microseconds(8)))
+    #expect(options.budget.callsPerSecond == 0x1p64)
+  }
+
+  @Test func `text that is not UTF-8 is told with its line`() {
+    let error = #expect(throws: WeirError.self) {
+      try DeliveryPlan(json: Data(Array("{\n\"providers\": {\n\"".utf8) + [0xFF] + Array("\": {}}}".utf8)))
+    }
+    #expect(
+      error?.message.contains("line 3: the JSON can't be read: the text is not UTF-8") == true,
+      "\(error?.message ?? "")")
   }
 
   @Test func `closures are named, and not written`() throws {
@@ -278,6 +287,20 @@ struct DeliveryPlanTests {
       ["give the key with key_env or key_file"]
     ),
     ("{\"providers\": {\"a\": {\"to\": \"x\", \"failover\": \"http://y\"}}}", ["failover needs a URL in to"]),
+    (
+      "{\"providers\": {\"a\": {\"to\": \"http://x\", \"failover\": \"http://x\"}}}",
+      ["failover is the URL of to; write the URL of another host"]
+    ),
+    ("{\"providers\": {\"a\": {\"to\": \"http://x:99999\"}}}", ["to http://x:99999 is no URL"]),
+    (
+      "{\"providers\": {\"a\": {\"user_memory\": 9223372036854775808}}}",
+      ["user_memory is 9223372036854775808; write a number of at most 9223372036854775807"]
+    ),
+    (
+      "{\"providers\": {\"a\": {\"mapper\": [{\"limiting\": {\"name_bytes\": -1}}]}}}",
+      ["name_bytes is -1; write 0 or more"]
+    ),
+    ("{\"providers\": {\"a\": {\"mapper\": [{\"sampling\": {\"events\": []}}]}}}", ["the key fraction is missing"]),
     ("{\"providers\": {\"a\": {\"to\": \"http://x\", \"statuses\": 5}}}", ["statuses is a number"]),
     (
       "{\"providers\": {\"a\": {\"to\": \"http://x\", \"statuses\": {\"404\": \"ignore\",\n\"1xx\": \"retry\", "

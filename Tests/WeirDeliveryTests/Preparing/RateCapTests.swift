@@ -27,6 +27,43 @@ struct RateCapTests {
     #expect(preparation.counts.withheld == 3)
   }
 
+  @Test func `an event that another cap withholds takes no place`() {
+    var options = DeliveryOptions()
+    options.rateCaps = [
+      RateCap("*", most: 3, per: .seconds(1)), RateCap("debug.*", most: 1, per: .seconds(1)),
+    ]
+    var preparation = Preparation(options)
+    let given = ["debug.a", "debug.b", "debug.c", "debug.d", "paid", "paid", "paid"]
+    let kept = given.filter { preparation.prepare(event($0, at: 1)) != nil }
+    #expect(kept == ["debug.a", "paid", "paid"])
+    #expect(preparation.counts.withheld == 4)
+  }
+
+  @Test func `an event that the mapper withholds takes no place`() {
+    var options = DeliveryOptions()
+    options.rateCaps = [RateCap("*", most: 1, per: .seconds(1))]
+    var preparation = Preparation(options, mapper: .only(events: "paid"))
+    let kept = ["seen", "seen", "paid", "paid"].filter { preparation.prepare(event($0, at: 1)) != nil }
+    #expect(kept == ["paid"])
+    #expect(preparation.counts.withheld == 3)
+  }
+
+  /// A lane is drained as a whole, so its events may be many windows later or earlier than those of the lane before.
+  @Test func `a cap holds for events of lanes that come one after the other`() {
+    var options = DeliveryOptions()
+    options.rateCaps = [RateCap("*", most: 1, per: .milliseconds(1))]
+    var preparation = Preparation(options)
+    for _ in 0..<3 {
+      for time in 0..<500 { _ = preparation.prepare(event("e", at: Int64(time))) }
+    }
+    #expect(preparation.counts.withheld == 1_000)
+    // What is remembered has a limit, and the latest windows are kept.
+    for time in 0..<5_000 { _ = preparation.prepare(event("e", at: Int64(time))) }
+    let before = preparation.counts.withheld
+    for time in 4_000..<5_000 { _ = preparation.prepare(event("e", at: Int64(time))) }
+    #expect(preparation.counts.withheld == before + 1_000)
+  }
+
   @Test func `a cap of zero withholds all`() {
     var options = DeliveryOptions()
     options.rateCaps = [RateCap("*", most: 0, per: .seconds(1))]

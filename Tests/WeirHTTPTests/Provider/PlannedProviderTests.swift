@@ -63,6 +63,19 @@
       #expect(throws: WeirError.self) { try HTTPProvider(.init("shop", to: destination)) }
     }
 
+    /// A call that is cancelled says nothing about an endpoint that hangs, so no second endpoint would get requests.
+    @Test func `a request ends before its call does`() {
+      let usual = HTTPConfiguration()
+      let same = usual.fitting(DeliveryOptions().attemptTimeout)
+      #expect((same.timeout, same.callTime) == (usual.timeout, usual.callTime))
+      let short = usual.fitting(.seconds(6))
+      #expect((short.timeout, short.callTime) == (.seconds(3), .seconds(2)))
+      var long = HTTPConfiguration()
+      (long.timeout, long.callTime) = (.seconds(1), .seconds(60))
+      let fitted = long.fitting(.seconds(30))
+      #expect((fitted.timeout, fitted.callTime) == (.seconds(1), .seconds(10)))
+    }
+
     @Test(arguments: [
       ("G-ABC123", true), ("1:23:android:0aF", false), ("1:23:ios:0af", true), ("UA-1-1", false), ("", false),
     ])
