@@ -36,10 +36,11 @@
     private static func contract(in bytes: Data, isYAML: Bool) throws(ContractError) -> Contract {
       #if YAML
         if isYAML {
-          if let problem = JSONScanner.notUTF8(Array(bytes).span) {
+          let text = Array(bytes)
+          if let problem = JSONScanner.notUTF8(text.span) {
             throw ContractError([.init(line: problem.line, message: problem.message)])
           }
-          return try Contract(yaml: String(decoding: bytes, as: UTF8.self))
+          return try Contract(yaml: String(decoding: text, as: UTF8.self))
         }
       #endif
       return try Contract(json: bytes)

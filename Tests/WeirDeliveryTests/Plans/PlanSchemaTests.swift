@@ -243,8 +243,8 @@ extension DocumentNode {
 
   /// Calls `body` for each value of the tree, with its place and a function that returns the tree with a change there.
   fileprivate func forEachPlace(
-    _ place: String = "", _ change: (DocumentNode?) -> DocumentNode = { $0 ?? DocumentNode(.null) },
-    _ body: (String, (Change) -> DocumentNode) -> Void
+    _ place: String = "", _ change: @escaping (DocumentNode?) -> DocumentNode = { $0 ?? DocumentNode(.null) },
+    _ body: @escaping (String, (Change) -> DocumentNode) -> Void
   ) {
     body(place) { wanted in
       switch wanted {
