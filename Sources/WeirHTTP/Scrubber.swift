@@ -29,11 +29,11 @@
         .sorted { $0.withValue { $0.utf8.count } > $1.withValue { $0.utf8.count } }
     }
 
-    /// Returns the forms of a secret: as it is, percent-encoded as programs do, and in base64, both alone and as the
-    /// user of a basic authorization without a password.
+    /// Returns the forms of a secret: as it is, as texts of JSON and of web pages have it, percent-encoded as programs
+    /// do, and in base64, both alone and as the user of a basic authorization without a password.
     private static func forms(of secret: Secret) -> [Secret] {
       secret.withValue { text in
-        var forms = [text]
+        var forms = [text] + escapedForms(of: text)
         for kept in ["-._~", "-._~/", "-._~!'()*"] {
           forms.append(percentEncoded(text, keeping: kept, uppercase: true))
           forms.append(percentEncoded(text, keeping: kept, uppercase: false))
@@ -46,6 +46,21 @@
         }
         return forms.map { Secret($0) }
       }
+    }
+
+    /// Returns the forms of a text in JSON and in HTML. Some programs escape more than they must.
+    private static func escapedForms(of text: String) -> [String] {
+      func replacing(_ text: String, _ escapes: [(String, String)]) -> String {
+        escapes.reduce(text) { $0.replacing($1.0, with: $1.1) }
+      }
+      let json = replacing(text, [("\\", "\\\\"), ("\"", "\\\"")])
+      let signs = [("&", "\\u0026"), ("<", "\\u003c"), (">", "\\u003e")]
+      let html = replacing(text, [("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")])
+      return [
+        json, json.replacing("/", with: "\\/"), replacing(json, signs), replacing(json, signs + [("'", "\\u0027")]),
+        html, replacing(html, [("\"", "&quot;"), ("'", "&#39;")]), replacing(html, [("\"", "&#34;"), ("'", "&#39;")]),
+        replacing(html, [("\"", "&quot;"), ("'", "&#x27;")]), replacing(html, [("\"", "&quot;"), ("'", "&#039;")]),
+      ]
     }
 
     private static func percentEncoded(_ text: String, keeping kept: String, uppercase: Bool) -> String {

@@ -93,6 +93,17 @@
       #expect(clean.count <= "GET /?key=[secret]== was refused".count, "\(clean)")
     }
 
+    @Test(arguments: [
+      #"k\/1&<'\"\\z"#, #"k/1&<'\"\\z"#, #"k/1\u0026\u003c'\"\\z"#, #"k/1\u0026\u003c\u0027\"\\z"#,
+      #"k/1&amp;&lt;'"\z"#,
+      #"k/1&amp;&lt;&#39;&quot;\z"#, #"k/1&amp;&lt;&#x27;&quot;\z"#, #"k/1&amp;&lt;&#039;&quot;\z"#,
+      #"k/1&amp;&lt;&#39;&#34;\z"#,
+    ])
+    func `a key in a text of JSON or of a web page is taken out`(_ form: String) {
+      let scrubber = Scrubber([Secret(#"k/1&<'"\z"#)])
+      #expect(scrubber.clean("the key \(form) is wrong") == "the key [secret] is wrong")
+    }
+
     @Test func `a key that is too short to tell from a word is left`() {
       #expect(scrubber.clean("abc") == "abc")
     }
