@@ -34,6 +34,8 @@ extension LogDirectory {
     try Cursor.checkProviderName(name)
     var options = options
     options.start = .beginning
+    // The events passed the caps when they were delivered. A letter that a cap withheld would never come again.
+    options.rateCaps = []
     options.flush.triggers.formUnion([.start, .shutdown])
     try options.validate(for: name)
     let letters = DeadLetter.path(of: name, in: path)

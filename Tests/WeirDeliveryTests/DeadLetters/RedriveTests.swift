@@ -53,6 +53,22 @@ struct RedriveTests {
     return (stage, ids)
   }
 
+  @Test func `no letter is lost to a rate cap`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      try stage.capture(3)
+      try stage.dispatcher.add(ScriptedProvider(finally: .reject("no")))
+      #expect(await stage.run { stage.entry().rejected == 3 })
+      var options = DeliveryOptions()
+      options.rateCaps = [RateCap("*", most: 1, per: .seconds(1 << 20))]
+      let provider = ScriptedProvider()
+      let report = try await redrive(stage, to: provider, options: options)
+      #expect((report.acknowledged, report.pending) == (3, 0), "\(report)")
+      #expect(provider.numbers == [0, 1, 2])
+      try await stage.close()
+    }
+  }
+
   @Test func `a large letter waits whole for a redrive that succeeds`() async throws {
     try await withDirectoryAsync { directory in
       let (stage, ids) = try await withLetters(directory)
