@@ -1,6 +1,7 @@
 // PlanSchema: the JSON Schema of plan files, for editors and checks elsewhere. The reader of plans says more: it checks
 // what a schema can't say, and names lines.
 
+import Weir
 import WeirContracts
 import WeirJSON
 
