@@ -89,7 +89,7 @@ need-python:
 
 SWIFT_BUILD = $(SWIFT) build -j $(JOBS) --scratch-path $(BUILD) $(SWIFT_FLAGS)
 # The tests are of everything; a release build leaves swift-syntax out, which alone would take minutes.
-TEST_TRAITS = --traits Tool,Macros,YAML,HTTP,Collector,Lifecycle,Metrics
+TEST_TRAITS = --traits Tool,Macros,YAML,HTTP,Collector,Lifecycle,Metrics,Configuration
 BUILD_TRAITS = --traits Tool,YAML,HTTP,Collector
 # A few tests at a time: all 1,200 begun at once stand in one queue of as many threads as there are cores, where each
 # step of a test waits for a step of every other, and time-outs that are generous end. For the same reason the tests

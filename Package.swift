@@ -31,6 +31,7 @@ let package = Package(
     .library(name: "WeirHTTP", targets: ["WeirHTTP"]),
     .library(name: "WeirLifecycle", targets: ["WeirLifecycle"]),
     .library(name: "WeirMetrics", targets: ["WeirMetrics"]),
+    .library(name: "WeirConfiguration", targets: ["WeirConfiguration"]),
     .library(name: "WeirTesting", targets: ["WeirTesting"]),
     .executable(name: "weir", targets: ["WeirToolMain"]),
     .plugin(name: "WeirContractPlugin", targets: ["WeirContractPlugin"]),
@@ -43,12 +44,15 @@ let package = Package(
     .trait(name: "HTTP", description: "WeirHTTP, delivery over HTTP, also in the tool: fetches async-http-client."),
     .trait(name: "Lifecycle", description: "WeirLifecycle, delivery as a service: fetches swift-service-lifecycle."),
     .trait(name: "Metrics", description: "WeirMetrics, all counts as metrics: fetches swift-metrics."),
+    .trait(name: "Configuration", description: "WeirConfiguration, plans from it: fetches swift-configuration."),
     .trait(
       name: "Collector", description: "The tool's command collect, an endpoint for tests: fetches hummingbird.",
       enabledTraits: ["Tool"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+    // Without traits: its default one needs all of Foundation for files that Weir does not read.
+    .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.100.0"),
@@ -138,6 +142,14 @@ let package = Package(
       dependencies: [
         "Weir", "WeirContracts", "WeirDelivery",
         .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
+      ],
+      swiftSettings: swiftSettings
+    ),
+    .target(
+      name: "WeirConfiguration",
+      dependencies: [
+        "Weir", "WeirJSON", "WeirDelivery",
+        .product(name: "Configuration", package: "swift-configuration", condition: .when(traits: ["Configuration"])),
       ],
       swiftSettings: swiftSettings
     ),
@@ -241,7 +253,9 @@ let package = Package(
     .testTarget(
       name: "WeirServiceTests",
       dependencies: [
-        "Weir", "WeirContracts", "WeirDelivery", "WeirLifecycle", "WeirMetrics", "WeirTesting",
+        "Weir", "WeirJSON", "WeirContracts", "WeirDelivery", "WeirLifecycle", "WeirMetrics", "WeirConfiguration",
+        "WeirTesting", "TestSupport",
+        .product(name: "Configuration", package: "swift-configuration", condition: .when(traits: ["Configuration"])),
         .product(name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
         .product(
           name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle", condition: .when(traits: ["Lifecycle"])),
@@ -260,7 +274,9 @@ let package = Package(
     .testTarget(
       name: "ExampleTests",
       dependencies: [
-        "Weir", "WeirContracts", "WeirDelivery", "WeirScopes", "WeirAspects", "WeirHTTP", "WeirTesting",
+        "Weir", "WeirContracts", "WeirDelivery", "WeirScopes", "WeirAspects", "WeirHTTP", "WeirConfiguration",
+        "WeirTesting",
+        .product(name: "Configuration", package: "swift-configuration", condition: .when(traits: ["Configuration"])),
       ], swiftSettings: swiftSettings),
     .testTarget(
       name: "EndToEndTests",

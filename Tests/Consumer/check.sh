@@ -25,8 +25,8 @@ fetched() {
 }
 
 # Packages of traits: what is not asked for must not be there.
-optional='async-http-client hummingbird swift-argument-parser swift-metrics swift-nio swift-service-lifecycle
-  swift-syntax yams'
+optional='async-http-client hummingbird swift-argument-parser swift-configuration swift-metrics swift-nio
+  swift-service-lifecycle swift-syntax yams'
 
 # $1: the consumer, then the packages of $optional that it should have.
 expect_fetched() {
@@ -83,10 +83,10 @@ expect_fetched WithMacro swift-syntax
 echo 'ok: a consumer with the trait Macros fetches swift-syntax'
 
 build_and_run WithServices
-expect_fetched WithServices swift-metrics swift-service-lifecycle
-echo 'ok: a consumer with the traits Lifecycle and Metrics fetches swift-service-lifecycle and swift-metrics'
+expect_fetched WithServices swift-configuration swift-metrics swift-service-lifecycle
+echo 'ok: a consumer with the traits Lifecycle, Metrics and Configuration fetches the package of each'
 
 if [ "${1-}" = --long ]; then build_and_run WithHTTP; else resolve WithHTTP; fi
-# swift-nio-extras, which the client of HTTP needs, names the service package as its own.
-expect_fetched WithHTTP async-http-client swift-nio swift-service-lifecycle
+# The client of HTTP uses swift-configuration, and swift-nio-extras, which names the service package as its own.
+expect_fetched WithHTTP async-http-client swift-configuration swift-nio swift-service-lifecycle
 echo 'ok: a consumer with the trait HTTP fetches async-http-client, no server'

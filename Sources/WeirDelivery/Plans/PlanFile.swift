@@ -40,10 +40,11 @@ extension DeliveryPlan {
   }
 
   /// Reads a plan from the tree that `read` returns. `path` names the plan in errors. `readContract` reads the
-  /// contracts that the plan names.
+  /// contracts that the plan names. `place` names a line in errors.
   package init(
     path: String, directory: String,
     readContract: (String) throws(WeirError) -> Contract = { path throws(WeirError) in try Contract(jsonAt: path) },
+    place: @escaping (Int) -> String = { "line \($0)" },
     read: () throws(DocumentSyntaxError) -> DocumentNode
   ) throws(WeirError) {
     let node: DocumentNode
@@ -52,7 +53,7 @@ extension DeliveryPlan {
     } catch {
       throw WeirError(.invalid, "\(path): line \(error.line): \(error.message)", path: path)
     }
-    var mapping = PlanMapping(directory: directory)
+    var mapping = PlanMapping(directory: directory, nameOfLine: place)
     self = mapping.plan(node, readContract)
     guard mapping.problems.isEmpty else {
       throw WeirError(.invalid, mapping.problems.map { "\(path): \($0)" }.joined(separator: "\n"), path: path)
@@ -100,9 +101,9 @@ extension ContractError {
 }
 
 /// The paths in a plan's file.
-enum PlanPaths {
+package enum PlanPaths {
   /// Returns a path of the file, relative paths from the file's directory.
-  static func resolved(_ path: String, in directory: String) -> String {
+  package static func resolved(_ path: String, in directory: String) -> String {
     path.hasPrefix("/") || directory == "." ? path : directory + "/" + path
   }
 }

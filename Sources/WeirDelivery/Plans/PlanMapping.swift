@@ -8,19 +8,24 @@ import WeirJSON
 struct PlanMapping: DocumentReading {
   private(set) var problems: [String] = []
   let directory: String
+  /// Names the line of a value in messages: of a file `line 7`, and of a configuration the value's key.
+  private let nameOfLine: (Int) -> String
   /// The place in the file, for messages.
   private var place = ""
 
   private static let maximumProblems = 100
 
-  init(directory: String) {
+  init(directory: String, nameOfLine: @escaping (Int) -> String) {
     self.directory = directory
+    self.nameOfLine = nameOfLine
   }
 
   mutating func problem(_ line: Int, _ message: String) {
     guard problems.count < Self.maximumProblems else { return }
-    let parts = [line == 0 ? "" : "line \(line)", place, message]
-    problems.append(parts.filter { !$0.isEmpty }.joined(separator: ": "))
+    let source = line == 0 ? "" : nameOfLine(line)
+    // The key of a configuration's value is the place, or begins as the place does.
+    let places = source.hasPrefix(place) ? [source] : place.hasPrefix(source) ? [place] : [source, place]
+    problems.append((places + [message]).filter { !$0.isEmpty }.joined(separator: ": "))
   }
 
   /// Returns the plan, without the parts that had problems.

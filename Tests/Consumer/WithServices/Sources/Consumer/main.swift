@@ -1,6 +1,7 @@
 // Captures an event and reads it back, beside the modules of the traits.
 
 import Weir
+import WeirConfiguration
 import WeirLifecycle
 import WeirMetrics
 
