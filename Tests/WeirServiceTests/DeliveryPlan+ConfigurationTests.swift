@@ -201,7 +201,7 @@
       #expect(plan["a"]?.destination == nil)
     }
 
-    @Test(arguments: [
+    private static let faulty: [([String: String], String)] = [
       ([:], "there are no providers; give their names in provider_names, or a plan's file in file"),
       (["PROVIDER_NAMES": ""], "there are no providers"),
       (["PROVIDER_NAMES": "a b"], "providers.a b: a provider's name has 1 to 64 letters"),
@@ -234,7 +234,9 @@
       (["CONTRACT": "{\"contract\": \"c\""], "contract: line 1 of the text: the JSON can't be read: "),
       (["CONTRACT": "{\"contract\": \"c\", \"version\": \"1\", \"event\": {}}"], "contract: contract: "),
       (["PROVIDERS_A_CONTRACT": "/none.json"], "providers.a.contract: contract: /none.json can't be read"),
-    ])
+    ]
+
+    @Test(arguments: faulty)
     func `a problem has the key and a remedy`(_ variables: [String: String], _ expected: String) async throws {
       var named = Dictionary(uniqueKeysWithValues: variables.map { ("DELIVERY_" + $0.key, $0.value) })
       if !variables.isEmpty, named["DELIVERY_PROVIDER_NAMES"] == nil { named["DELIVERY_PROVIDER_NAMES"] = "a" }
@@ -244,12 +246,14 @@
       #expect(error?.message.hasPrefix("the configuration: " + expected) == true, "\(error?.message ?? "")")
     }
 
-    @Test(arguments: [
+    private static let ofOtherKinds: [(String, ConfigContent, String)] = [
       ("providers.a.gzip", .string("true"), "true or false"), ("providers.a.to", .bool(true), "a text"),
       ("providers.a.flush.interval", .int(5), "a text"), ("providers.a.groups", .string("company"), "a list of texts"),
       ("user_memory", .double(1), "a whole number"), ("mapper", .stringArray(["snake_case"]), "a text with JSON"),
       ("contract", .int(1), "a text"), ("providers.a", .int(1), "a text with JSON"), ("file", .int(1), "a text"),
-    ])
+    ]
+
+    @Test(arguments: ofOtherKinds)
     func `a value of another kind is refused`(_ key: String, _ content: ConfigContent, _ kind: String) async throws {
       let config = reader([
         "provider_names": .init(.stringArray(["a"]), isSecret: false), key: .init(content, isSecret: false),
