@@ -91,7 +91,7 @@
   /// The same values as text in the environment.
   private func environment(_ values: [String: ConfigValue]) -> ConfigReader {
     let variables = values.map { key, value in
-      let name = String(key.uppercased().map { $0.isLetter ? $0 : "_" })
+      let name = String(key.uppercased().map { $0.isLetter || $0.isNumber ? $0 : "_" })
       let text =
         switch value.content {
         case .string(let text): text
