@@ -1,8 +1,8 @@
-// PlanForm: in which form a configuration has a value of a plan's file. The schema of plan files decides, so that a key
-// that is new in plans is a key of configurations too.
+// PlanForm: in which form a configuration has a value of a plan's file. The table of the file's keys decides, so that a
+// key that is new in plans is a key of configurations too.
 
 #if Configuration
-  import WeirJSON
+  import WeirDelivery
 
   enum PlanForm {
     typealias Keys = [(name: String, form: PlanForm)]
@@ -17,37 +17,26 @@
     /// A text or, from `{` on, the JSON of a map; `null` is null.
     case textOrJSON
 
-    /// The form of the values of a schema.
-    init(_ schema: DocumentNode) {
-      if case .list(let alternatives)? = schema["anyOf"]?.content {
-        self = alternatives.contains { PlanForm($0).isText } ? .textOrJSON : .json
-      } else if schema["enum"] != nil {
-        self = .text
-      } else if case .text(let type)? = schema["type"]?.content {
-        self.init(ofType: type, schema)
-      } else {
-        self = .json
+    /// The form of the values of a kind.
+    init(_ value: PlanValue) {
+      switch value {
+      case .flag: self = .flag
+      case .text, .oneOf: self = .text
+      case .whole: self = .whole
+      case .number: self = .number
+      case .list(let values, _): self = PlanForm(values).isText ? .texts : .json
+      case .map(let map): self = .map(Self.keys(map))
+      case .names(.provider, _): self = .maps(Self.keys(PlanKeys.provider))
+      case .either(let values):
+        let texts = values.filter { PlanForm($0).isText }
+        self = texts.count == values.count ? .text : texts.isEmpty ? .json : .textOrJSON
+      case .anything, .null, .names, .provider, .step, .fieldRule: self = .json
       }
     }
 
-    private init(ofType type: String, _ schema: DocumentNode) {
-      switch type {
-      case "string": self = .text
-      case "boolean": self = .flag
-      case "integer": self = .whole
-      case "number": self = .number
-      case "array": self = schema["items"].map { PlanForm($0).isText } == true ? .texts : .json
-      case "object":
-        if let keys = schema["properties"]?.entries {
-          // `$schema` is for editors.
-          self = .map(keys.filter { !$0.key.hasPrefix("$") }.map { ($0.key, PlanForm($0.value)) })
-        } else if let values = schema["additionalProperties"], case .map(let keys) = PlanForm(values) {
-          self = .maps(keys)
-        } else {
-          self = .json
-        }
-      default: self = .json
-      }
+    private static func keys(_ map: PlanMap) -> Keys {
+      // `$schema` is for editors.
+      map.keys.filter { !$0.name.hasPrefix("$") }.map { ($0.name, PlanForm($0.value)) }
     }
 
     private var isText: Bool { if case .text = self { true } else { false } }
@@ -64,13 +53,5 @@
       case .json, .map, .maps: "a text with JSON"
       }
     }
-  }
-
-  extension DocumentNode {
-    /// The entries of a map; `nil` of anything else.
-    var entries: [Entry]? { if case .map(let entries) = content { entries } else { nil } }
-
-    /// The value of a map's first such key.
-    subscript(key: String) -> DocumentNode? { entries?.first { $0.key == key }?.value }
   }
 #endif

@@ -38,7 +38,7 @@
 
     /// Returns the plan of the configuration and the file. If it is `nil`, there are problems.
     mutating func plan(over file: DocumentNode?) async -> DocumentNode? {
-      let plan = await value(PlanForm(PlanSchema.schema), [], over: file)
+      let plan = await value(PlanForm(.map(PlanKeys.plan)), [], over: file)
       if file == nil, plan?["providers"] == nil, problems.isEmpty {
         problems.append("there are no providers; give their names in provider_names, or a plan's file in file")
       }
@@ -155,6 +155,12 @@
   }
 
   extension DocumentNode {
+    /// The entries of a map; `nil` of anything else.
+    fileprivate var entries: [Entry]? { if case .map(let entries) = content { entries } else { nil } }
+
+    /// The value of a map's first such key.
+    fileprivate subscript(key: String) -> DocumentNode? { entries?.first { $0.key == key }?.value }
+
     /// The value with all that is in it, on another line.
     fileprivate func at(_ line: Int) -> DocumentNode {
       switch content {

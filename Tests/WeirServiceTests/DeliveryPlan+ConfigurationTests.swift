@@ -26,7 +26,7 @@
       "maximum_events": 6\(n), "maximum_bytes": 7\(n)
     },
     "backoff": {"least": "3\(n)ms", "most": "\(n)d", "failures": 8\(n), "open_for": "4\(n)s", "probe_events": 9\(n)},
-    "budget": {"calls_per_second": \(n), "bytes_per_second": 10\(n)}
+    "budget": {"calls_per_second": \(n), "bytes_per_second": 10\(n), "processor_time_per_second": "\(n)ms"}
     """
   }
 
@@ -118,17 +118,16 @@
     }
   }
 
-  /// The keys of a schema. A name of the user's is `*`.
-  private func keys(_ schema: DocumentNode, _ key: String) -> [String] {
-    func child(_ name: String) -> DocumentNode? {
-      guard case .map(let entries) = schema.content else { return nil }
-      return entries.first { $0.key == name }?.value
+  /// The keys of a map. A name of the user's is `*`.
+  private func keys(_ map: PlanMap, _ key: String = "") -> [String] {
+    map.keys.flatMap { entry -> [String] in
+      let name = key.isEmpty ? entry.name : "\(key).\(entry.name)"
+      return switch entry.value {
+      case .map(let map): keys(map, name)
+      case .names(.provider, _): keys(PlanKeys.provider, name + ".*")
+      default: [name]
+      }
     }
-    if case .map(let properties)? = child("properties")?.content {
-      return properties.flatMap { keys($0.value, key.isEmpty ? $0.key : "\(key).\($0.key)") }
-    }
-    let below = child("additionalProperties").map { keys($0, key + ".*") } ?? []
-    return below.count > 1 ? below : [key]
   }
 
   struct DeliveryPlanConfigurationTests {
@@ -137,7 +136,7 @@
         let expected = try DeliveryPlan(json: Data(everything.utf8), directory: directory).json()
         let values = try everythingAsValues()
         let found = values.keys.map { $0.replacing(/^providers\.[^.]+/, with: "providers.*") }
-        #expect(Set(found + ["$schema"]) == Set(keys(PlanSchema.schema, "") + ["provider_names"]))
+        #expect(Set(found + ["$schema"]) == Set(keys(PlanKeys.plan) + ["provider_names"]))
         #expect(try await DeliveryPlan(config: reader(values), directory: directory).json() == expected)
         #expect(try await DeliveryPlan(config: environment(values), directory: directory).json() == expected)
         // Each key is read: without it the plan is another, or none.

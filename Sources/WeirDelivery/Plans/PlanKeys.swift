@@ -1,11 +1,12 @@
-// PlanKeys: the keys of plan files, with the kinds of their values. The reader of plans knows the keys from here, and
-// the schema is made of this table. A test holds the reader's verdicts against the schema's.
+// PlanKeys: the keys of plan files, with the kinds of their values. The reader of plans knows the keys from here, the
+// schema is made of this table, and a configuration is asked for these keys: see WeirConfiguration. A test holds the
+// reader's verdicts against the schema's.
 
 import Weir
 import WeirContracts
 
 /// A kind of values in a plan's file.
-indirect enum PlanValue: Sendable {
+package indirect enum PlanValue: Sendable {
   /// Any value.
   case anything
   case null
@@ -39,9 +40,9 @@ indirect enum PlanValue: Sendable {
 }
 
 /// A key of a plan's file.
-struct PlanKey: Sendable {
-  let name: String
-  let value: PlanValue
+package struct PlanKey: Sendable {
+  package let name: String
+  package let value: PlanValue
   var isRequired = false
 
   init(_ name: String, _ value: PlanValue) {
@@ -57,8 +58,8 @@ struct PlanKey: Sendable {
 }
 
 /// A map with fixed keys.
-struct PlanMap: Sendable {
-  let keys: [PlanKey]
+package struct PlanMap: Sendable {
+  package let keys: [PlanKey]
   /// Exactly one of these keys is given; empty for no such rule.
   let oneOf: [String]
   /// The first key of each pair needs the second.
@@ -78,8 +79,8 @@ struct PlanMap: Sendable {
 }
 
 /// The keys of plan files.
-enum PlanKeys {
-  static let plan = PlanMap(
+package enum PlanKeys {
+  package static let plan = PlanMap(
     [
       // For editors, and not read.
       PlanKey("$schema", .anything),
@@ -89,7 +90,7 @@ enum PlanKeys {
 
   static let route = PlanMap([.required("events", .texts), .required("to", .texts)])
 
-  static let provider: PlanMap = {
+  package static let provider: PlanMap = {
     var map = PlanMap(destination + options)
     map.needs = destination.dropFirst().map { ($0.name, "to") }
     map.excludes = [("key_env", "key_file"), ("pseudonym_key_env", "pseudonym_key_file")]
