@@ -27,7 +27,8 @@ struct CallSite {
   init<Owner: AnyObject>(_ implementer: UnsafeRawPointer?, of owner: Owner) {
     self.implementer = implementer
     instance = UnsafeRawPointer(Unmanaged.passUnretained(owner).toOpaque())
-    concreteClass = address(type(of: owner))
+    // `AnyObject` is the owner in generic classes, and the type of an `AnyObject` is not the object's class.
+    concreteClass = address(type(of: owner as AnyObject))
   }
 
   /// The object's class; in a class method, the class on which the method is called. `nil` for owners without a class.

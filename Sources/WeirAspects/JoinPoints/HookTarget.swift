@@ -50,7 +50,7 @@ extension Hook.Target where Owner: AnyObject, Subject: AnyObject {
   /// Calls on this object. A hook does not keep the object alive. A hook keeps the object's memory allocated, so that
   /// no other object is mistaken for this object.
   public static func instance(_ object: Subject) -> Self {
-    check(type(of: object), isOf: Owner.self)
+    check(type(of: object as AnyObject), isOf: Owner.self)
     return Self(
       .instance(UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque())), "one \(type(of: object))", of: object)
   }
@@ -101,6 +101,9 @@ extension Hook.Target {
 }
 
 /// Traps unless `type` is `owner` or a subclass of `owner`. Advice later receives the object as `type`, unchecked.
+/// Every class is an `AnyObject`, which is the owner in generic classes.
 func check<Owner>(_ type: Any.Type, isOf owner: Owner.Type) {
-  precondition(type is Owner.Type, "the join point is of \(owner): \(type) is neither that nor a subclass of it")
+  precondition(
+    type is Owner.Type || owner == AnyObject.self,
+    "the join point is of \(owner): \(type) is neither that nor a subclass of it")
 }

@@ -52,7 +52,8 @@
   ///     as they are.
   ///   - except: The methods not to instrument, named in the same way.
   @attached(memberAttribute)
-  @attached(member, names: named(JoinPoints))
+  @attached(member, names: named(JoinPoints), arbitrary)
+  @attached(peer, names: suffixed(JoinPoints))
   public macro Instrumented(only: [String] = [], except: [String] = []) =
     #externalMacro(module: "WeirMacrosPlugin", type: "InstrumentedMacro")
 

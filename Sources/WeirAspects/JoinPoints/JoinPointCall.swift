@@ -75,6 +75,18 @@ extension JoinPoint {
     @inline(__always)
     public func returned<Value>(_ value: Never) -> Value {}
 
+    /// The getter of a property is about to return `value`. Returns `value`. The macro does not see the type of the
+    /// property, which is `Returned`: so the compiler knows the types of closures, tuples and literals.
+    @inlinable
+    @inline(__always)
+    public func returned(as value: Returned) -> Returned { returned(value) }
+
+    /// The same for a property whose type the descriptor has as `Any`.
+    @inlinable
+    @inline(__always)
+    @_disfavoredOverload
+    public func returned<Value>(as value: Value) -> Value { returned(value) }
+
     /// The function is about to throw `error`.
     @inlinable
     @inline(__always)
@@ -264,8 +276,11 @@ extension JoinPoint.Call {
     guard let state = UnsafeMutablePointer<State>(bitPattern: bits) else { return }
     if Value.self == Returned.self {
       state.pointee.keep(.success(unsafeBitCast(value, to: Returned.self)))
+    } else if Returned.self == Any.self {
+      // A generic result. A cast to Any would take the value out of an optional, and would fail for nil.
+      state.pointee.keep(.success(unsafeBitCast(value as Any, to: Returned.self)))
     } else if let value = value as? Returned {
-      // An override may return a subtype. A generic result is kept as Any.
+      // An override may return a subtype.
       state.pointee.keep(.success(value))
     }
   }

@@ -8,13 +8,20 @@
   import SwiftSyntax
   import SwiftSyntaxMacros
 
-  /// Functions of the standard and the C library that never return.
-  private let neverReturning: Set = ["fatalError", "preconditionFailure", "exit", "_exit", "abort"]
+  extension FunctionResult {
+    /// The statement that passes the object of an initialiser to the call, before a `return`, which may return `nil`.
+    /// `nil` for other functions.
+    func object(in call: String, returning expression: ExprSyntax? = nil) -> String? {
+      guard case .object(let type, let isFailable) = self else { return nil }
+      if expression != nil { return "_ = \(call).returned(nil as \(type))" }
+      return "_ = \(call).returned(\(isFailable ? "self as \(type)" : "self"))"
+    }
+  }
 
   final class BodyRewriter: SyntaxRewriter {
     private let call: String
     private let result: FunctionResult
-    private let context: any MacroExpansionContext
+    private let places: SourcePlaces
 
     /// The current depth of nested closures, local functions and types.
     private var depth = 0
@@ -23,17 +30,18 @@
     private let function: String?
 
     /// `call`: the name of the variable that holds the call.
-    init(call: String, result: FunctionResult, function: String? = nil, in context: some MacroExpansionContext) {
+    init(call: String, result: FunctionResult, function: String? = nil, places: SourcePlaces) {
       self.call = call
       self.result = result
       self.function = function
-      self.context = context
+      self.places = places
       super.init()
     }
 
     /// The statements of a body.
     func rewritten(_ statements: CodeBlockItemListSyntax) -> CodeBlockItemListSyntax {
       guard isTold else { return visit(statements) }
+      if case .object = result { return visit(statements) }
       return implicitResult(statements) ?? visit(statements)
     }
 
@@ -43,7 +51,12 @@
     // MARK: Results that are returned
 
     override func visit(_ node: ReturnStmtSyntax) -> StmtSyntax {
-      guard depth == 0, isTold, let expression = node.expression else { return super.visit(node) }
+      guard depth == 0, isTold else { return super.visit(node) }
+      if let object = result.object(in: call, returning: node.expression) {
+        let statement: StmtSyntax = "do { \(raw: object); \(node.trimmed) }"
+        return statement.with(\.leadingTrivia, node.leadingTrivia).with(\.trailingTrivia, node.trailingTrivia)
+      }
+      guard let expression = node.expression else { return super.visit(node) }
       if let branches = branches(expression) {
         // `return if …`: each branch returns by itself.
         return StmtSyntax(ExpressionStmtSyntax(expression: branches).with(\.leadingTrivia, node.leadingTrivia))
@@ -82,9 +95,15 @@
     private func returning(_ inner: ExprSyntax, _ statement: ReturnStmtSyntax) -> StmtSyntax {
       guard case .value(_, let spelling) = result else { return StmtSyntax(statement.with(\.expression, inner)) }
       let text = inner.trimmedDescription
+      guard let type = spelling.type else {
+        // The property's type is in the descriptor.
+        let new = ExprSyntax(stringLiteral: "\(call).returned(as: \(text))").with(\.leadingTrivia, inner.leadingTrivia)
+          .with(\.trailingTrivia, inner.trailingTrivia)
+        return StmtSyntax(statement.with(\.expression, new))
+      }
       // Through a generic function, the compiler could not infer the type of a closure or a tuple.
       if spelling.isStructural || inner.is(ClosureExprSyntax.self) {
-        return typed(text, spelling.type, around: inner, leading: statement.leadingTrivia + inner.leadingTrivia)
+        return typed(text, type, around: inner, leading: statement.leadingTrivia + inner.leadingTrivia)
       }
       let new = ExprSyntax(stringLiteral: told(text)).with(\.leadingTrivia, inner.leadingTrivia)
         .with(\.trailingTrivia, inner.trailingTrivia)
@@ -101,9 +120,9 @@
       if let called, neverReturning.contains(called) { return nil }
       // Visited in its place, because a detached expression has no line.
       let inner = visit(expression)
-      if called != nil, case .value(_, let spelling) = result {
+      if called != nil, case .value(_, let spelling) = result, let type = spelling.type {
         let value = "switch () { case (): \(inner.trimmedDescription) }"
-        return typed(value, spelling.type, around: inner, leading: inner.leadingTrivia)
+        return typed(value, type, around: inner, leading: inner.leadingTrivia)
       }
       let statement = ReturnStmtSyntax(
         returnKeyword: .keyword(.return, leadingTrivia: inner.leadingTrivia, trailingTrivia: .space))
@@ -238,9 +257,9 @@
           .with(\.leadingTrivia, node.leadingTrivia).with(\.trailingTrivia, node.trailingTrivia)
       }
       guard name == "line" || name == "column", node.arguments.isEmpty,
-        let place = context.location(of: node, at: .afterLeadingTrivia, filePathMode: .fileID)
+        let place = places.place(of: node, at: .afterLeadingTrivia)
       else { return super.visit(node) }
-      let value = name == "line" ? place.line : place.column
+      let value = ExprSyntax(stringLiteral: "\(name == "line" ? place.line : place.column)")
       return value.with(\.leadingTrivia, node.leadingTrivia).with(\.trailingTrivia, node.trailingTrivia)
     }
   }

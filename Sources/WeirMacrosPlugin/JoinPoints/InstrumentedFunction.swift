@@ -1,4 +1,4 @@
-// InstrumentedFunction: a method or function with a join point, independent of its syntax.
+// InstrumentedFunction: a method, function, initialiser or accessor with a join point, independent of its syntax.
 
 #if Macros
   import SwiftSyntax
@@ -7,6 +7,9 @@
   struct InstrumentedFunction {
     /// The place of messages about the function: its name.
     var position: Syntax
+
+    /// What the function is.
+    var kind: Callable.Kind
 
     /// The name without backticks.
     var name: String
@@ -18,6 +21,9 @@
     var givenName: String?
 
     var owner: Owner
+
+    /// The generic type that has the function; `nil` for a type without generic parameters, and at file scope.
+    var genericOwner: GenericOwner?
 
     /// Whether the function uses the join point of the overridden method.
     var isInherited: Bool
@@ -57,6 +63,19 @@
       case none
     }
 
+    /// A generic type, which can't have static stored properties: its descriptors are in an enum beside the type.
+    struct GenericOwner: Equatable {
+      var name: String
+      /// A class or an actor.
+      var isClass: Bool
+
+      /// The type of the objects in the descriptors. Descriptors are shared by all types that the generic type makes.
+      var type: String { isClass ? "AnyObject" : "Any" }
+
+      /// The enum with the descriptors.
+      var home: String { name + "JoinPoints" }
+    }
+
     /// The full name as in `only` and `except`: `like(_:at:)`.
     var fullName: String { name + "(" + labels.map { $0 + ":" }.joined() + ")" }
 
@@ -71,7 +90,26 @@
       owner == .none ? identifier(name + "JoinPointRecord") : identifier("weirRecord_" + stem)
     }
 
-    private var stem: String { givenName ?? ([name] + labels).joined(separator: "_") }
+    private var stem: String {
+      let stem = givenName ?? ([name] + labels).joined(separator: "_")
+      guard case .initializer = kind, let typeName else { return stem }
+      // Each class has initialisers of its own, whatever the names of the superclass's initialisers are.
+      return typeName.replacing(".", with: "_") + "_" + stem
+    }
+
+    /// The type that contains the function, by the name that the body uses; `nil` at file scope.
+    var typeName: String? {
+      switch owner {
+      case .instance(let type), .type(let type): type
+      case .none: nil
+      }
+    }
+
+    /// The name in `JoinPoints` if the base name is unique. `init` can't be the name of a property.
+    var shortName: String {
+      guard case .initializer = kind else { return name }
+      return longName == name ? "initializer" : longName
+    }
 
     /// `likeAt` for `like(_:at:)`: the name if two methods have the same base name.
     var longName: String {
@@ -99,6 +137,9 @@
     /// The function never returns.
     case never
 
+    /// An initialiser, whose result is the object. The type is the type of the result in the descriptor.
+    case object(String, isFailable: Bool)
+
     /// The function returns a value that can't be kept.
     case unkept
 
@@ -107,7 +148,8 @@
 
     /// The type in the function's declaration.
     struct Spelling: Equatable {
-      var type: String
+      /// `nil` for the getter of a property, whose accessor does not name the type.
+      var type: String?
 
       /// A function or a tuple.
       var isStructural: Bool

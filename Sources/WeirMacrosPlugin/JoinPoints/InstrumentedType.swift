@@ -1,7 +1,8 @@
-// InstrumentedType: the methods of a type that @Instrumented marks, and the names of their join points.
+// InstrumentedType: the members of a type that @Instrumented marks, and the names of their join points.
 
 #if Macros
   import SwiftSyntax
+  import SwiftSyntaxMacros
 
   struct InstrumentedType {
     private let declaration: any DeclGroupSyntax
@@ -9,14 +10,17 @@
     private let attribute: AttributeSyntax
     private let only: Set<String>?
     private let except: Set<String>
+    private let macroContext: any MacroExpansionContext
 
     /// `nil` if the type can't be instrumented.
     init?(
-      _ attribute: AttributeSyntax, _ declaration: some DeclGroupSyntax, _ context: [Syntax], _ faults: inout Faults
+      _ attribute: AttributeSyntax, _ declaration: some DeclGroupSyntax, in context: some MacroExpansionContext,
+      _ faults: inout Faults
     ) {
       self.attribute = attribute
       self.declaration = declaration
-      self.context = [Syntax(declaration)] + context
+      self.context = [Syntax(declaration)] + Self.outer(declaration, context)
+      macroContext = context
       let arguments = Arguments(attribute)
       only = arguments.expression("only").map { _ in Set(arguments.texts("only", &faults)) }
       except = Set(arguments.texts("except", &faults))
@@ -32,32 +36,41 @@
           "@Instrumented belongs to the type itself; in an extension put @JoinPoint on each method")
         return nil
       }
-      guard checkGeneric(self.context, at: attribute, &faults) else { return nil }
+      guard checkGeneric(self.context, isInstrumented: true, at: attribute, &faults) else { return nil }
       checkNames(arguments, &faults)
+    }
+
+    /// The declarations around the type. For the attributes of a member, the context begins with the type itself.
+    private static func outer(_ type: some DeclGroupSyntax, _ context: some MacroExpansionContext) -> [Syntax] {
+      func name(_ node: some SyntaxProtocol) -> String? { node.asProtocol((any NamedDeclSyntax).self)?.name.text }
+      let around = context.lexicalContext
+      guard let first = around.first, first.kind == type.kind, name(first) == name(type) else { return around }
+      return Array(around.dropFirst())
     }
 
     // MARK: Which methods
 
-    /// Whether a method gets @JoinPoint from the type.
-    func selects(_ function: FunctionDeclSyntax) -> Bool {
-      guard canHave(function), !except.contains(function.name.plainName), !except.contains(function.fullName) else {
-        return false
-      }
-      if let only { return only.contains(function.name.plainName) || only.contains(function.fullName) }
-      return !function.modifiers.contains { $0.name.text == "private" }
+    /// Whether a method or an initialiser gets @JoinPoint from the type.
+    func selects(_ function: Callable) -> Bool {
+      let names = [function.name, function.fullName]
+      guard canHave(function), !names.contains(where: except.contains) else { return false }
+      if let only { return names.contains(where: only.contains) }
+      return function.kind == .function && !function.modifiers.contains { $0.name.text == "private" }
     }
 
-    private func canHave(_ function: FunctionDeclSyntax) -> Bool {
-      function.body != nil && !function.isOperator && !function.isUnavailable
+    private func canHave(_ function: Callable) -> Bool {
+      function.kind != .accessor && function.body != nil && !function.isOperator && !function.isUnavailable
     }
 
     private func checkNames(_ arguments: Arguments, _ faults: inout Faults) {
       if only != nil, let second = arguments.expression("except") {
         faults.add("both", at: second, "'only' says which methods already; remove 'except'")
       }
-      let functions = Self.functions(declaration.memberBlock.members).filter(canHave)
-      let known = Set(functions.flatMap { [$0.name.plainName, $0.fullName] })
+      let all = Self.callables(declaration.memberBlock.members).filter(canHave)
       for label in ["only", "except"] {
+        // Without `only`, initialisers have no join points from the type, so there is nothing to exclude.
+        let functions = label == "only" ? all : all.filter { $0.kind == .function }
+        let known = Set(functions.flatMap { [$0.name, $0.fullName] })
         // Arguments that are no literals were refused before.
         var ignored = Faults()
         let unknown = arguments.texts(label, &ignored).filter { !known.contains($0) }
@@ -71,60 +84,120 @@
       }
     }
 
-    /// All members of a type's body, on both sides of #if.
-    private static func functions(_ members: MemberBlockItemListSyntax) -> [FunctionDeclSyntax] {
-      members.flatMap { member -> [FunctionDeclSyntax] in
-        if let function = member.decl.as(FunctionDeclSyntax.self) { return [function] }
-        guard let conditional = member.decl.as(IfConfigDeclSyntax.self) else { return [] }
-        return conditional.clauses.flatMap { clause -> [FunctionDeclSyntax] in
+    /// The methods, the initialisers, and the accessors with @JoinPoint of a type's body, on both sides of #if.
+    private static func callables(_ members: MemberBlockItemListSyntax) -> [Callable] {
+      members.flatMap { member in
+        guard let conditional = member.decl.as(IfConfigDeclSyntax.self) else { return callables(member.decl) }
+        return conditional.clauses.flatMap { clause -> [Callable] in
           guard case .decls(let members)? = clause.elements else { return [] }
-          return functions(members)
+          return callables(members)
         }
       }
     }
 
+    private static func callables(_ member: DeclSyntax) -> [Callable] {
+      if let function = member.as(FunctionDeclSyntax.self) { return [Callable(function)] }
+      if let initializer = member.as(InitializerDeclSyntax.self) { return [Callable(initializer)] }
+      var accessors: [Callable] = []
+      if let outer = member.as(SubscriptDeclSyntax.self) {
+        accessors = outer.accessorBlock?.list.map { Callable($0, of: outer) } ?? []
+      } else if let property = member.as(VariableDeclSyntax.self), let binding = property.bindings.first {
+        accessors = binding.accessorBlock?.list.map { Callable($0, of: property, binding) } ?? []
+      }
+      return accessors.filter { $0.joinPoint != nil }
+    }
+
     // MARK: Names
 
-    /// The enum that lists the descriptors; `nil` if all descriptors belong to another type.
+    /// The enum that lists the descriptors; `nil` if all descriptors belong to another type. For a generic type, the
+    /// enum is beside the type, and has the descriptors.
     func joinPoints(_ faults: inout Faults) -> String? {
       let all = roots(declaration.memberBlock.members)
+      checkTypes(all, &faults)
       guard !all.isEmpty else { return nil }
-      let names = names(all, &faults)
-      let levels = Set(all.compactMap(\.access))
-      let access = levels.contains("public") ? "public " : levels.contains("package") ? "package " : ""
+      let functions = all.map(\.function)
+      let names = names(functions, &faults)
+      let levels = Set(functions.compactMap(\.access))
+      let access =
+        levels.contains("public")
+        ? "public " : levels.contains("package") ? "package " : isPrivate ? "fileprivate " : ""
       var index = 0
-      let properties = text(declaration.memberBlock.members, names, &index)
+      let properties = text(declaration.memberBlock.members) { root in
+        defer { index += 1 }
+        return (isGeneric ? root.function.descriptor.map(\.description) : []) + [root.function.property(names[index])]
+      }
       return """
         /// The join points of ``\(typeName)``.
-        \(access)nonisolated enum JoinPoints {
+        \(access)nonisolated enum \(isGeneric ? typeName : "")JoinPoints {
         \(properties)
         }
         """
+    }
+
+    /// The descriptors of accessors, as members of the type, because the macro of an accessor can't write declarations.
+    func accessors() -> String {
+      guard roots(declaration.memberBlock.members).contains(where: { $0.function.kind == .accessor }) else { return "" }
+      return text(declaration.memberBlock.members) { root in
+        guard root.function.kind == .accessor else { return [] }
+        return (isGeneric ? root.function.inheritableProperty.map { [$0] } ?? [] : root.function.descriptor)
+          .map(\.description)
+      }
+    }
+
+    var isGeneric: Bool {
+      declaration.asProtocol((any WithGenericParametersSyntax).self)?.genericParameterClause != nil
+    }
+
+    /// An enum beside a private type may be seen no further than the type.
+    private var isPrivate: Bool {
+      isGeneric && ["private", "fileprivate"].contains(DeclarationReader.access(declaration.modifiers))
     }
 
     private var typeName: String {
       declaration.asProtocol((any NamedDeclSyntax).self)?.name.plainName ?? ""
     }
 
+    /// A member with a join point of its own.
+    private struct Root {
+      var source: Callable
+      var function: InstrumentedFunction
+    }
+
     /// The join points of a list of members, without the join points of a superclass.
-    private func roots(_ members: MemberBlockItemListSyntax) -> [InstrumentedFunction] {
-      Self.functions(members).compactMap(root)
+    private func roots(_ members: MemberBlockItemListSyntax) -> [Root] {
+      Self.callables(members).compactMap(root)
     }
 
     /// Notes no faults for refused methods, because @JoinPoint reports them.
-    private func root(_ function: FunctionDeclSyntax) -> InstrumentedFunction? {
+    private func root(_ function: Callable) -> Root? {
       guard function.joinPoint != nil || selects(function) else { return nil }
       var faults = Faults()
       let read = FunctionReader(function.joinPoint, of: function, in: context).read(function, &faults)
-      return faults.found.isEmpty && read?.isInherited == false ? read : nil
+      guard faults.found.isEmpty, var read, !read.isInherited else { return nil }
+      if let place = macroContext.location(of: function.position, at: .afterLeadingTrivia, filePathMode: .fileID) {
+        read.place = (place.file.trimmedDescription, place.line.trimmedDescription)
+      }
+      return Root(source: function, function: read)
+    }
+
+    /// Refuses properties whose type only the compiler knows.
+    private func checkTypes(_ all: [Root], _ faults: inout Faults) {
+      for root in all where root.function.kind == .accessor && root.source.valueType == nil && !isGeneric {
+        faults.add(
+          "accessorType", at: root.source.position,
+          "the join point of '\(root.source.fullName)' needs the type of the property; write the type: "
+            + "var \(root.source.name): …")
+      }
     }
 
     /// The given name; otherwise the base name, if the base name is unique; otherwise the base name with the labels.
     private func names(_ all: [InstrumentedFunction], _ faults: inout Faults) -> [String] {
       let names = all.map { function in
         if let given = function.givenName { return given }
-        let others = all.filter { $0.name == function.name && $0.givenName == nil && !areAlternatives($0, function) }
-        return others.count == 1 ? function.name : function.longName
+        let others = all.filter {
+          $0.shortName == function.shortName && $0.givenName == nil && !areAlternatives($0, function)
+        }
+        return others.count == 1 ? function.shortName : function.longName
       }
       for (index, function) in all.enumerated() {
         let earlier = (0..<index).first { other in
@@ -154,37 +227,30 @@
       }
     }
 
-    /// The properties, within the same conditions as the methods.
-    private func text(_ members: MemberBlockItemListSyntax, _ names: [String], _ index: inout Int) -> String {
+    /// What each join point adds, within the same conditions as the members.
+    private func text(_ members: MemberBlockItemListSyntax, _ added: (Root) -> [String]) -> String {
       var lines: [String] = []
       for member in members {
-        if let function = member.decl.as(FunctionDeclSyntax.self), let root = root(function) {
-          lines.append(root.property(names[index]).split(separator: "\n").map { "  \($0)" }.joined(separator: "\n"))
-          index += 1
-        } else if let conditional = member.decl.as(IfConfigDeclSyntax.self) {
-          lines.append(contentsOf: text(conditional, names, &index))
+        if let conditional = member.decl.as(IfConfigDeclSyntax.self) {
+          for clause in conditional.clauses {
+            lines.append(clause.poundKeyword.text + (clause.condition.map { " " + $0.trimmedDescription } ?? ""))
+            if case .decls(let members)? = clause.elements { lines.append(text(members, added)) }
+          }
+          lines.append("#endif")
+          continue
+        }
+        for root in Self.callables(member.decl).compactMap(root) {
+          lines += added(root).flatMap { $0.split(separator: "\n") }.map { "  \($0)" }
         }
       }
       return lines.joined(separator: "\n")
     }
-
-    private func text(_ conditional: IfConfigDeclSyntax, _ names: [String], _ index: inout Int) -> [String] {
-      var lines: [String] = []
-      for clause in conditional.clauses {
-        lines.append(clause.poundKeyword.text + (clause.condition.map { " " + $0.trimmedDescription } ?? ""))
-        if case .decls(let members)? = clause.elements { lines.append(text(members, names, &index)) }
-      }
-      return lines + ["#endif"]
-    }
   }
 
-  extension FunctionDeclSyntax {
-    /// `like(_:at:)`.
-    var fullName: String {
-      let labels = signature.parameterClause.parameters.map {
-        $0.firstName.tokenKind == .wildcard ? "_:" : $0.firstName.plainName + ":"
-      }
-      return name.plainName + "(" + labels.joined() + ")"
+  extension AccessorBlockSyntax {
+    /// The accessors that are written as such.
+    fileprivate var list: [AccessorDeclSyntax] {
+      if case .accessors(let list) = accessors { Array(list) } else { [] }
     }
   }
 

@@ -5,22 +5,27 @@
   import SwiftSyntaxBuilder
   import SwiftSyntax
 
-  /// The names that have a meaning only within a function.
+  /// The names that have a meaning only within a function, or within a generic type.
   struct TypeNames {
-    /// The function's generic parameters.
+    /// The generic parameters of the function and of its type.
     var generic: Set<String>
 
     /// The type to write for `Self` in a static property.
     var owner: String?
 
+    /// Whether the type is generic. Beside the type, neither `Self` nor the type's bare name then has a meaning.
+    var isOwnerGeneric: Bool
+
     /// Whether a generic parameter may be a type that can't be copied.
     var haveUncopyable: Bool
 
-    init(_ function: FunctionDeclSyntax, owner: String?) {
-      generic = Set(function.genericParameterClause?.parameters.map(\.name.text) ?? [])
+    init(_ function: Callable, owner: String?, ofGeneric type: GenericParameterClauseSyntax?) {
+      let clauses = [function.genericParameters, type].compactMap { $0 }
+      generic = Set(clauses.flatMap { $0.parameters.map(\.name.text) })
       self.owner = owner
-      haveUncopyable = [Syntax(function.genericParameterClause), Syntax(function.genericWhereClause)].contains {
-        $0.map(suppressesCopyable) ?? false
+      isOwnerGeneric = type != nil
+      haveUncopyable = (clauses.map { Syntax($0) } + [Syntax(function.genericWhere)].compactMap { $0 }).contains {
+        suppressesCopyable($0)
       }
     }
   }
@@ -88,8 +93,8 @@
   // MARK: The result
 
   /// The part of a function's result that advice receives.
-  func functionResult(_ function: FunctionDeclSyntax, _ names: TypeNames) -> FunctionResult {
-    guard let type = function.signature.returnClause?.type else { return .nothing }
+  func functionResult(_ returnType: TypeSyntax?, _ names: TypeNames) -> FunctionResult {
+    guard let type = returnType else { return .nothing }
     let plain = withoutParentheses(type)
     let text = plain.trimmedDescription
     if text == "Void" || text == "Swift.Void" || plain.as(TupleTypeSyntax.self)?.elements.isEmpty == true {
@@ -111,24 +116,29 @@
 
   // MARK: Types
 
-  /// Whether the type has a meaning only within the function: it mentions a generic parameter, or is opaque.
-  private func isOfFunction(_ type: TypeSyntax, _ names: TypeNames) -> Bool {
-    let search = FunctionTypeSearch(names.generic)
+  /// Whether the type has a meaning only within the function or its generic type: it mentions a generic parameter, or
+  /// is opaque.
+  func isOfFunction(_ type: TypeSyntax, _ names: TypeNames) -> Bool {
+    let search = FunctionTypeSearch(names)
     search.walk(type)
     return search.found
   }
 
   private final class FunctionTypeSearch: SyntaxVisitor {
-    let generic: Set<String>
+    let names: TypeNames
     var found = false
 
-    init(_ generic: Set<String>) {
-      self.generic = generic
+    init(_ names: TypeNames) {
+      self.names = names
       super.init(viewMode: .sourceAccurate)
     }
 
     override func visit(_ node: IdentifierTypeSyntax) -> SyntaxVisitorContinueKind {
-      if generic.contains(node.name.text) { found = true }
+      let name = node.name.text
+      if names.generic.contains(name) { found = true }
+      if names.isOwnerGeneric, name == "Self" || name == names.owner && node.genericArgumentClause == nil {
+        found = true
+      }
       return .visitChildren
     }
 
@@ -139,7 +149,7 @@
   }
 
   /// The type for a static property: with the owner's name for `Self`, and `?` for `!`.
-  private func descriptorType(_ type: TypeSyntax, _ names: TypeNames) -> String {
+  func descriptorType(_ type: TypeSyntax, _ names: TypeNames) -> String {
     if let unwrapped = type.as(ImplicitlyUnwrappedOptionalTypeSyntax.self) {
       return descriptorType(unwrapped.wrappedType, names) + "?"
     }

@@ -74,6 +74,33 @@ private actor Account {
   func show() -> Bool { withJoinPoint(Self.showPoint, self, ()) { true } }
 }
 
+/// A generic class has no static stored property, so its descriptor is outside, and the owner is any object.
+private let stackPoint = JoinPoint<AnyObject, (item: Any, ()), Any>("Stack.push(_:)")
+
+private class Stack<Item> {
+  var items: [Item] = []
+
+  func push(_ item: Item) -> Item? {
+    withJoinPoint(stackPoint, self, (item: item, ())) {
+      items.append(item)
+      return items.dropLast().last
+    } as? Item
+  }
+
+  func above() -> Item? {
+    var weirCall = stackPoint.call()
+    if weirCall.isObserved { weirCall.begin(self, (item: (), ()), in: AnyObject.self) }
+    defer { if weirCall.isObserved { weirCall.end(self) } }
+    return weirCall.returned(items.last)
+  }
+}
+
+private final class NumberStack: Stack<Int> {
+  override func push(_ item: Int) -> Int? {
+    withJoinPoint(stackPoint, self, (item: item, ()), in: NumberStack.self) { super.push(item + 1) as Any } as? Int
+  }
+}
+
 private let largePoint = JoinPoint<Void, (large: Large, ()), Large>("large(_:)")
 private let alignedPoint = JoinPoint<Void, (vector: SIMD8<Float>, wide: SIMD16<Double>), SIMD8<Float>>("aligned(_:_:)")
 private let heldPoint = JoinPoint<Void, (held: Held, ()), Held>("held(_:)")
@@ -112,6 +139,38 @@ extension AspectTests {
       basket.add(2)
       #expect(heard.all == ["Basket []", "[] + 1", "[1]", "[1] + 2", "[1, 2]"])
       for hook in hooks { hook.detach() }
+    }
+
+    @Test func `the owner may be any object`() {
+      let heard = Heard()
+      let stack = Stack<String>()
+      let hooks = [
+        stackPoint.before(.everything) { stack, call in heard.say("\(type(of: stack)) \(call.item)") },
+        stackPoint.before(.exactly(NumberStack.self)) { _, _ in heard.say("exactly NumberStack") },
+        stackPoint.before(.kind(of: Stack<Int>.self)) { stack, _ in heard.say("kind \(stack.items)") },
+        stackPoint.before(.instance(stack)) { stack, _ in heard.say("one \(stack.items)") },
+      ]
+      _ = Stack<Int>().push(1)
+      _ = NumberStack().push(2)
+      _ = Stack<String>().push("a")
+      _ = stack.push("b")
+      for hook in hooks { hook.detach() }
+      #expect(
+        heard.all == [
+          "Stack<Int> 1", "kind []", "NumberStack 2", "exactly NumberStack", "kind []", "Stack<String> a",
+          "Stack<String> b", "one []",
+        ])
+    }
+
+    @Test func `a result that is nil arrives where the descriptor has Any`() {
+      let heard = Heard()
+      let hook = stackPoint.after(.everything) { _, _, outcome in heard.say("\(outcome.returned ?? "nothing")") }
+      let stack = Stack<Int>()
+      _ = stack.above()
+      stack.items = [1]
+      _ = stack.above()
+      hook.detach()
+      #expect(heard.all == ["nil", "Optional(1)"])
     }
 
     @Test func `an actor's method is heard, and that its task was cancelled`() async {

@@ -65,6 +65,114 @@
         nonisolated func free() -> Int { 2 }
         func closure() -> Int { let f = { [self] in show() }; return f() }
       }
+      @Instrumented(only: ["init"]) open class Made: Open {
+        public let x: Int
+        public init(a: Int) throws { x = a; super.init(); if a > 3 { throw Failed() } }
+        package init(b: Int) throws(Failed) { if b > 3 { throw Failed() }; x = b; super.init() }
+        init(c: Int) { x = c; super.init(); stop() }
+        init(d: Int) throws { x = d; super.init(); stop() }
+        init(e: Int) { fatalError() }
+        init?(f: Int) { if f > 3 { return nil } else { x = f; super.init(); return } }
+        convenience init!(g: Int) throws { if g > 3 { try self.init(a: g) } else { self.init(f: g) } }
+        public required init(h: Int) async { x = h; super.init(); await Task.yield() }
+        init(i: Int) { x = i; super.init(); while true { if i > 3 { return } } }
+        init(j: Int) { x = j; super.init(); switch j { case 1: return; default: stop() } }
+        init<T: Equatable>(k: T, _ l: T?, m: () -> Void) { x = 1; super.init() }
+        private override init() { x = 0; super.init() }
+        @available(*, deprecated) public init(old: Int) { x = old; super.init() }
+      }
+      @Instrumented(only: ["init"]) public class Remade: Made {
+        public override init(a: Int) throws { try super.init(a: a) }
+        public required init(h: Int) async { await super.init(h: h) }
+      }
+      extension Made { @JoinPoint convenience init(n: Int) { self.init(c: n) } }
+      @Instrumented(only: ["init"]) public struct Value: Equatable {
+        let x: Int
+        var y = 1
+        public init(x: Int) { self.x = x }
+        init() { self.init(x: 1) }
+        init?(text: String) { guard let x = Int(text) else { return nil }; self = Value(x: x) }
+      }
+      extension Value { @JoinPoint public init(z: Int) { self.init(x: z); y = 2 } }
+      @MainActor @Instrumented(only: ["init"]) final class Shown {
+        var x: Int
+        init(x: Int) { self.x = x; show() }
+        nonisolated init(free: Int) { x = free }
+        func show() {}
+      }
+      @Instrumented(only: ["init"]) actor Kept {
+        var x: Int
+        init(x: Int) { self.x = x; if x > 3 { return }; self.x += 1 }
+        init(y: Int) async { x = y; await Task.yield(); x += 1 }
+      }
+      @Instrumented open class Accessed {
+        private var stored: [Int] = []
+        public init() {}
+        open var a: [Int] { @JoinPoint("a") get { stored } @JoinPoint("setA") set { stored = newValue } }
+        public var b: (Int, Double)? { @JoinPoint("b") get { (1, 2) } }
+        package var c: @Sendable (Int) -> Int { @JoinPoint("c") get { { $0 } } @JoinPoint("setC") set(f) { _ = f(1) } }
+        var d: some Equatable { @JoinPoint("d") get { 3 } }
+        private var e: Int { @JoinPoint("e") get async throws(Failed) { throw Failed() } }
+        public private(set) var f: Int = 0 { @JoinPoint("willF") willSet {} @JoinPoint("didF") didSet {} }
+        var g: [Int] = [] { @JoinPoint("g") didSet { if g == oldValue { return } } }
+        class var h: Int { @JoinPoint("h") get { 3 } }
+        subscript(x: Int, at y: String) -> String? { @JoinPoint("i") get { nil } @JoinPoint("setI") set {} }
+        var j: Int! { @JoinPoint("j") get { 1 } }
+        @available(*, deprecated) public var k: Int { @JoinPoint("k") get { 1 } }
+        var l: Int { @JoinPoint("l") get { if stored.isEmpty { 1 } else { 2 } } }
+        #if DEBUG
+        var m: Int { @JoinPoint("m") get { 1 } }
+        #endif
+      }
+      @Instrumented final class Overriding: Accessed {
+        override var a: [Int] { @JoinPoint("a") get { super.a } @JoinPoint("setA") set { super.a = newValue } }
+        override class var h: Int { @JoinPoint("h") get { super.h } }
+      }
+      @Instrumented struct Mutated {
+        var x = 1
+        var y: Int { @JoinPoint("y") mutating get { x += 1; return x } @JoinPoint("setY") set { x = newValue } }
+        var z: Int { @JoinPoint("z") get { 1 } @JoinPoint("setZ") nonmutating set {} }
+      }
+      @MainActor @Instrumented class Lit { var x: Int { @JoinPoint("x") get { 1 } } }
+      @Instrumented open class Box<Element: Sendable> {
+        var items: [Element] = []
+        public init() {}
+        @JoinPoint public init(first: Element) { items = [first] }
+        open func put(_ item: Element, at place: Int = 0) -> Element? { items.append(item); return item }
+        func put(all: [Element], _ more: Element...) throws -> Box? { self }
+        func same() -> Self { self }
+        func convert<T>(_ x: T, _ y: Element?) -> [T] { [x] }
+        public func wait() async -> Int { await Task.yield(); return 1 }
+        class func kind() -> String { "box" }
+        static func make(_ x: Element) -> Self? { nil }
+        var first: Element? { @JoinPoint("first") get { items.first } @JoinPoint("setFirst") set {} }
+        var count: Int = 0 { @JoinPoint("counted") didSet {} }
+        subscript(x: Int) -> Element { @JoinPoint("at") get { items[x] } @JoinPoint("setAt") set { items[x] = newValue } }
+        #if DEBUG
+        func debug() -> Element? { nil }
+        #endif
+      }
+      @Instrumented public final class IntBox: Box<Int> {
+        public override func put(_ item: Int, at place: Int) -> Int? { super.put(item, at: place) }
+        public override func wait() async -> Int { await super.wait() }
+        override class func kind() -> String { "ints" }
+        override var first: Int? { @JoinPoint("first") get { super.first } set {} }
+      }
+      @Instrumented class SubBox<T: Sendable>: Box<T> { override func put(_ item: T, at: Int) -> T? { nil } }
+      @Instrumented public struct Pair<A, B> {
+        var a: A, b: B
+        mutating func turn(_ a: A) -> (A, B) { self.a = a; return (a, b) }
+        @JoinPoint init?(maybe a: A?, _ b: B) { guard let a else { return nil }; self.init(a: a, b: b) }
+        init(a: A, b: B) { self.a = a; self.b = b }
+      }
+      @Instrumented enum Tree<T> { case leaf(T), none; func merged(_ other: Tree<T>) -> Tree { other } }
+      @Instrumented package actor Store<K: Hashable & Sendable, V: Sendable> {
+        package func load(_ key: K) async throws -> V { throw Failed() }
+      }
+      @MainActor @Instrumented final class Page<Content> { func show(_ content: Content) -> Content { content } }
+      extension Outer { @Instrumented struct Generic<T> { func run(_ x: T) {} } }
+      private enum Concealed { @Instrumented struct Generic<T> { func run(_ x: T) {} } }
+      @Instrumented private struct Unseen<T> { func run(_ x: T) {} }
       @FunctionJoinPoint public func charge(order: Int) throws -> Int { order }
       @FunctionJoinPoint private func settle() async { later { } }
       @FunctionJoinPoint @MainActor func onMain(_ screen: Screen) -> Int { screen.show() }
@@ -171,7 +279,14 @@
       (
         "class A { @JoinPoint func f(_ x: Int) {} }\nclass B: A { @JoinPoint func f(_ x: String) {} }",
         "property 'weirJoinPoint_f__' with type 'JoinPoint<B, (x: String, ()), Void>' cannot override"
-      ), ("@JoinPoint func f() {}", "'peer' macros are not allowed to introduce arbitrary names at global scope"),
+      ),
+      (
+        "class A { init() {} }\n@Instrumented(only: [\"init\"]) class B: A { let x: Int; init(x: Int) { self.x = x } }",
+        "before 'super.init' call"
+      ),
+      ("class A { @JoinPoint var x: Int { 3 } }", "'body' macro cannot be attached to property ('x')"),
+      ("@Instrumented struct A<T> { struct B {}; func f(_ b: B) {} }", "cannot find type 'B' in scope"),
+      ("@JoinPoint func f() {}", "'peer' macros are not allowed to introduce arbitrary names at global scope"),
     ])
     func `the compiler refuses what the macro does not see`(source: String, message: String) throws {
       let answer = try compile("import Weir\nimport WeirAspects\n" + source)

@@ -4,15 +4,21 @@
   import Testing
 
   @Suite struct JoinPointDiagnosticTests {
-    @Test(arguments: [
-      ("init() {}", "an initializer"), ("deinit {}", "a deinitializer"),
-      ("subscript(x: Int) -> Int { x }", "a subscript"),
-      ("var x: Int { 3 }", "a property"), ("struct S {}", "anything else"),
-    ])
-    func `a declaration that is no function is refused`(declaration: String, word: String) {
-      expectRefusal(
-        "class A { «@JoinPoint \(declaration) }",
-        Refusal("@JoinPoint is for functions; in \(word) call withJoinPoint(…) by hand"), ofOther: true)
+    @Test func `a declaration that is no function is refused`() {
+      func refuse(_ declaration: String, _ message: String) {
+        expectRefusal("class A { «@JoinPoint \(declaration) }", Refusal("@JoinPoint " + message), ofOther: true)
+      }
+      refuse("struct S {}", "is for functions and initializers")
+      refuse(
+        "var x: Int { 3 }",
+        "is for functions; give a property's get, set, willSet or didSet a @JoinPoint(\"name\") of its own")
+      refuse(
+        "subscript(x: Int) -> Int { x }",
+        "is for functions; give a subscript's get or set a @JoinPoint(\"name\") of its own")
+      refuse(
+        "deinit {}",
+        "would hand a hook an object that is going, and that the hook might keep; in the deinitializer call "
+          + "withJoinPoint(…) with the type for the owner")
     }
 
     @Test func `the macro of methods is refused at file scope, and the other one in a type`() {
@@ -24,17 +30,74 @@
         Refusal("@FunctionJoinPoint is for functions at file scope; for a method it is @JoinPoint"))
     }
 
-    @Test func `a generic type is refused`() {
-      func message(_ name: String) -> String {
-        "'\(name)' is generic, and what is generic has no static descriptor; declare a JoinPoint outside of it and call "
-          + "withJoinPoint(…) in the method"
+    @Test func `a generic type without @Instrumented is refused, and everything in a generic type`() {
+      func outside(_ name: String) -> String {
+        "'\(name)' is generic, and nothing inside of it has a static descriptor; declare a JoinPoint outside of it and "
+          + "call withJoinPoint(…) in the method"
       }
-      expectRefusal("struct Box<T> { «@JoinPoint func f() {} }", Refusal(message("Box")))
-      expectRefusal("struct Box<T> { struct In { «@JoinPoint func f() {} } }", Refusal(message("Box")))
-      expectRefusal("«@Instrumented struct Box<T> { func f() {} }", Refusal(message("Box")))
-      expectRefusal("struct Box<T> { «@Instrumented class In { func f() {} } }", Refusal(message("Box")))
       expectRefusal(
-        "func make<T>(_ x: T) { «@Instrumented struct In { func f() {} } }", Refusal(message("make")), ofOther: true)
+        "struct Box<T> { «@JoinPoint func f() {} }",
+        Refusal(
+          "'Box' is generic, and a generic type has no static descriptors; put @Instrumented on 'Box', which declares the "
+            + "descriptors beside the type, in 'BoxJoinPoints'"))
+      expectRefusal("struct Box<T> { struct In { «@JoinPoint func f() {} } }", Refusal(outside("Box")))
+      expectRefusal("struct Box<T> { «@Instrumented class In { func f() {} } }", Refusal(outside("Box")))
+      expectRefusal("struct Box<T> { «@Instrumented class In<U> { func f() {} } }", Refusal(outside("Box")))
+      expectRefusal(
+        "func make() { «@Instrumented struct In<T> { func f() {} } }",
+        Refusal(
+          "'In' is generic, and its descriptors would be beside it, where only a type or a file can have them; move 'In' "
+            + "out of the function"), ofOther: true)
+      expectRefusal(
+        "func make<T>(_ x: T) { «@Instrumented struct In { func f() {} } }", Refusal(outside("make")), ofOther: true)
+    }
+
+    @Test(arguments: [
+      (
+        "@Instrumented class A { var x: Int { «@JoinPoint get { 1 } } }",
+        "the join point of an accessor needs a name, because a macro on an accessor does not see the property: "
+          + "@JoinPoint(\"title\")"
+      ),
+      (
+        "@Instrumented class A { var x: Int { «@JoinPoint set {} } }",
+        "the join point of an accessor needs a name, because a macro on an accessor does not see the property: "
+          + "@JoinPoint(\"setTitle\")"
+      ),
+      (
+        "class A { var x: Int { «@JoinPoint(\"x\") get { 1 } } }",
+        "a macro on an accessor can't declare a join point; put @Instrumented on 'A', which does"
+      ),
+      (
+        "extension A { var x: Int { «@JoinPoint(\"x\") get { 1 } } }",
+        "a macro on an accessor can't declare a join point, and here no @Instrumented type does; declare a JoinPoint and "
+          + "call withJoinPoint(…) in the accessor"
+      ),
+      (
+        "@Instrumented class A { var x: Int { «@JoinPoint(\"x\") _modify { yield &y } } }",
+        "'_modify' lends a value instead of returning one; put @JoinPoint on get, set, willSet or didSet"
+      ),
+      (
+        "@Instrumented class A { var x: Int { «@JoinPoint(\"x\") get { later { [y] in y }; return 1 } } }",
+        "'get' has a closure with a capture list, which the compiler refuses in a body that a macro wrote; move the "
+          + "closure into a method"
+      ),
+      (
+        "@Instrumented class A { var x = 3 { @JoinPoint(\"x\") «didSet {} } }",
+        "the join point of 'x.didSet' needs the type of the property; write the type: var x: …"
+      ),
+      (
+        "class A { «@JoinPoint init() { later { [x] in x } } }",
+        "'init' has a closure with a capture list, which the compiler refuses in a body that a macro wrote; move the "
+          + "closure into a method"
+      ), ("class A { @JoinPoint(root: «true) override init() {} }", "an initializer is a root; remove 'root'"),
+      (
+        "class A { «@JoinPoint @inlinable init() {} }",
+        "'init' is @inlinable, and other modules would compile in a call "
+          + "of a descriptor that they can't see; remove @inlinable"
+      ),
+    ])
+    func `an accessor or an initialiser that can't be a join point is refused`(source: String, message: String) {
+      expectRefusal(source, Refusal(message), ofOther: true)
     }
 
     @Test func `a protocol and an extension are refused`() {
@@ -120,7 +183,7 @@
     @Test func `a name of a method that there is not is refused`() {
       expectRefusal(
         "@Instrumented(only: «[\"lik\", \"open(path:)\"]) class A { func like() {}; func open(path: String) {}; init() {} }",
-        Refusal("there is no method 'lik' here to instrument; the type has like(), open(path:)"))
+        Refusal("there is no method 'lik' here to instrument; the type has like(), open(path:), init()"))
       expectRefusal(
         "@Instrumented(except: «[\"init\"]) class A { init() {} }",
         Refusal("there is no method 'init' here to instrument; the type has none"))

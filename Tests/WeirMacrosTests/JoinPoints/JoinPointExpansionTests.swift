@@ -1,6 +1,8 @@
 // The text of what the macros for join points write.
 
 #if Macros
+  import SwiftSyntax
+  import SwiftSyntaxBuilder
   import Testing
 
   @Suite struct JoinPointExpansionTests {
@@ -103,6 +105,144 @@
     @Test func `a type of overrides lists nothing`() {
       #expect(!expand("@Instrumented class A: B { override func f() {} }").contains("JoinPoints"))
       #expect(!expand("@Instrumented class A {}").contains("JoinPoints"))
+    }
+
+    /// The class is read at once, because after an error there may be no object to ask.
+    @Test func `an initialiser tells of the object`() {
+      let text = expand(
+        """
+        class Page {
+          @JoinPoint public init?(title: String) throws {
+            guard title != "" else { return nil }
+            self.title = title
+            if title == "a" { return }
+            load()
+          }
+        }
+        """)
+      let body = """
+        var weirCall = Page.weirJoinPoint_Page_init_title.call()
+          var weirCallType: Page.Type = Page.self
+          if weirCall.isObserved { weirCallType = Self.self; weirCall.begin(weirCallType, (title: title, ()), \
+        in: Page.self); _ = weirCall.returned(nil as Page?) }
+          defer { if weirCall.isObserved { weirCall.end(weirCallType) } }
+          do {
+          try weirCall.mayThrow()
+        """
+      #expect(text.contains(body), "\(text)")
+      #expect(text.contains("else { do { _ = weirCall.returned(nil as Page?); return nil } }"), "\(text)")
+      #expect(text.contains("if title == \"a\" { do { _ = weirCall.returned(self as Page?); return } }"), "\(text)")
+      #expect(text.contains("defer { _ = weirCall.returned(self as Page?) }\n  _ = ()\n  } catch {"), "\(text)")
+      #expect(
+        text.contains(
+          "public nonisolated static let weirJoinPoint_Page_init_title = WeirAspects.JoinPoint<Page.Type, (title: String, "
+            + "()), Page?>(\"Page.init(title:)\""), "\(text)")
+      #expect(text.contains("public nonisolated static var initTitleJoinPoint: "), "\(text)")
+    }
+
+    @Test func `a type lists its initialisers if it is asked to`() {
+      let source = "class A { init() {}; init(_ x: Int, at y: Int) {}; @JoinPoint init(z: Int) {}; func f() {} }"
+      let asked = expand("@Instrumented(only: [\"init\"]) " + source)
+      for name in ["initializer", "initAt", "initZ"] { #expect(asked.contains("static var \(name): "), "\(asked)") }
+      #expect(!asked.contains("static var f: "))
+      let unasked = expand("@Instrumented " + source)
+      for name in ["initZ", "f"] { #expect(unasked.contains("static var \(name): "), "\(unasked)") }
+      #expect(!unasked.contains("static var initializer: "))
+    }
+
+    @Test(arguments: [
+      "{ stop() }", "{ x = 1 }", "{ if a { return } }", "{ do { try f() } catch { return } }",
+      "{ if a { return } else {} }",
+    ])
+    func `an initialiser that comes to its end tells of the object there`(body: String) {
+      #expect(expand("struct A { @JoinPoint init() \(body) }").contains("defer { _ = weirCall.returned(self) }"))
+    }
+
+    @Test(arguments: [
+      "{ fatalError() }", "{ throw A() }", "{ return }", "{ if a { return } else { fatalError() } }",
+      "{ switch a { case 1: return; default: throw A() } }", "{ do { return } catch { throw A() } }",
+    ])
+    func `an initialiser that never comes to its end does not`(body: String) {
+      #expect(!expand("struct A { @JoinPoint init() throws \(body) }").contains("defer { _ = "))
+    }
+
+    @Test func `an accessor has a descriptor in its type`() {
+      let text = expand(
+        """
+        @Instrumented public class Page {
+          public var title: String? {
+            @JoinPoint("title") get {
+              text
+            }
+            @JoinPoint("setTitle") set(new) { text = new }
+          }
+          subscript(row: Int) -> Int { @JoinPoint("cell") get { row } }
+          override var size: Int { @JoinPoint("size") didSet {} }
+        }
+        """)
+      #expect(
+        text.contains(
+          "public nonisolated static let weirJoinPoint_title = WeirAspects.JoinPoint<Page, (), String?>(\"Page.title.get\""
+        ),
+        "\(text)")
+      #expect(
+        text.contains("weirJoinPoint_setTitle = WeirAspects.JoinPoint<Page, (newValue: String?, ()), Void>("), "\(text)"
+      )
+      #expect(text.contains("weirJoinPoint_cell = WeirAspects.JoinPoint<Page, (row: Int, ()), Int>("), "\(text)")
+      #expect(text.contains("var weirCall = Self.weirJoinPoint_title.call()"), "\(text)")
+      #expect(text.contains("return weirCall.returned(as: text)"), "\(text)")
+      #expect(text.contains("if weirCall.isObserved { weirCall.begin(self, (new, ()), in: Page.self) }"), "\(text)")
+      #expect(text.contains("return weirCall.returned(row)"), "\(text)")
+      #expect(text.contains("var weirCall = Self.weirJoinPoint_size.call()"), "\(text)")
+      #expect(!text.contains("weirJoinPoint_size = "), "\(text)")
+    }
+
+    /// As Swift 6.3 hands an accessor over: as a declaration that its parser does not know.
+    @Test(arguments: [
+      "@JoinPoint(\"x\") get { 1 }", "@JoinPoint(\"x\") get async throws { 1 }",
+      "@JoinPoint(\"x\") set { print(newValue) }",
+      "@JoinPoint(\"x\") set(new) { print(new) }", "@JoinPoint(\"x\") mutating get { 1 }",
+      "@JoinPoint(\"x\") didSet {}",
+    ])
+    func `an accessor is read from the text of a declaration`(text: String) throws {
+      let declaration: DeclSyntax = "\(raw: text)"
+      let accessor = try #require(readAccessor(declaration))
+      #expect(accessor.description == text)
+    }
+
+    @Test(arguments: ["var x: Int { 1 }", "func get() {}", "init() {}", "get", "func set(x: Int) {}"])
+    func `no other declaration is read as an accessor`(text: String) {
+      let declaration: DeclSyntax = "\(raw: text)"
+      #expect(readAccessor(declaration) == nil)
+    }
+
+    @Test func `a generic type has its descriptors beside it`() {
+      let text = expand(
+        """
+        @Instrumented public class Box<Element> {
+          @JoinPoint public func put(_ item: Element, _ other: Box, at place: Int) -> [Element] { [item] }
+          @JoinPoint static func make() -> Self? { nil }
+          @JoinPoint override func lost() {}
+        }
+        """)
+      #expect(text.contains("}\n\n/// The join points of ``Box``.\npublic nonisolated enum BoxJoinPoints {"), "\(text)")
+      #expect(
+        text.contains(
+          "public nonisolated static let weirJoinPoint_put_____at = WeirAspects.JoinPoint<AnyObject, (item: Any, other: "
+            + "Any, place: Int), Any>(\"Box.put(_:_:at:)\""), "\(text)")
+      #expect(text.contains("list in BoxJoinPoints.weirJoinPoint_put_____at.add(to: list) }"), "\(text)")
+      #expect(text.contains("var weirCall = BoxJoinPoints.weirJoinPoint_put_____at.call()"), "\(text)")
+      #expect(
+        text.contains(
+          "weirCall.begin(self, (item: item as Any, other: other as Any, place: place), in: AnyObject.self)"), "\(text)"
+      )
+      #expect(text.contains("weirJoinPoint_make = WeirAspects.JoinPoint<Any.Type, (), Any>("), "\(text)")
+      #expect(text.contains("weirCall.begin(self, (), in: Any.Type.self)"), "\(text)")
+      #expect(text.contains("var weirCall = Self.weirJoinPoint_lost.call()"), "\(text)")
+      #expect(!text.contains("enum JoinPoints"), "\(text)")
+      #expect(expand("@Instrumented struct P<T> { func f() {} }").contains("JoinPoint<Any, (), Void>(\"P.f()\""))
+      #expect(
+        expand("@Instrumented private actor P<T> { func f() {} }").contains("fileprivate nonisolated enum PJoinPoints"))
     }
 
     /// What the compiler refuses in a body that a macro wrote.
