@@ -4,6 +4,7 @@
 // What lies between "// snippet" and "// end" is what the page shows: PageTests.swift holds the two together.
 
 #if Macros
+  import Foundation
   import Synchronization
   import Testing
   import WeirScopes
@@ -154,5 +155,167 @@
     func open() {}
 
     func buy() { books.removeLast() }
+  }
+
+  // snippet
+  @Instrumented(only: ["init(isbn:)"])
+  class Edition {
+    let isbn: String
+
+    init(isbn: String) throws {
+      guard isbn.count == 13 else { throw InvalidISBN() }
+      self.isbn = isbn
+    }
+  }
+  // end
+
+  struct InvalidISBN: Error {}
+
+  /// Knows nothing of join points.
+  final class AudioEdition: Edition {}
+
+  // snippet
+  @Instrumented
+  class ReadingList {
+    private var titles: [String] = []
+
+    var next: String? {
+      get { titles.last }
+      @JoinPoint("setNext") set { if let newValue { titles.append(newValue) } }
+    }
+
+    subscript(place: Int) -> String { @JoinPoint("title") get { titles[place] } }
+
+    var goal: Int = 12 { @JoinPoint("goalChanged") didSet {} }
+  }
+  // end
+
+  // snippet
+  extension ReadingList {
+    static let countPoint = JoinPoint<ReadingList, (), Int>("ReadingList.count.get")
+
+    var count: Int { withJoinPoint(Self.countPoint, self, ()) { titles.count } }
+  }
+  // end
+
+  // snippet
+  @Instrumented
+  class Cache<Value: Sendable> {
+    private var values: [String: Value] = [:]
+
+    func store(_ value: Value, for key: String) { values[key] = value }
+  }
+  // end
+
+  // snippet
+  @Instrumented
+  final class Download: Operation, @unchecked Sendable {
+    @JoinPoint(root: true) override func main() { load() }
+
+    func load() {}
+  }
+  // end
+
+  protocol Catalogue: Sendable {
+    func find(_ title: String) async throws -> Int?
+  }
+
+  /// Of another package.
+  struct Library: Catalogue {
+    func find(_ title: String) -> Int? { title == "Emma" ? 7 : nil }
+  }
+
+  // snippet
+  @Instrumented
+  struct Traced<Base: Catalogue>: Catalogue {
+    let base: Base
+
+    func find(_ title: String) async throws -> Int? { try await base.find(title) }
+  }
+  // end
+
+  extension Catalogue {
+    // A protocol's extension has no static property either.
+    func has(_ title: String) async throws -> Bool {
+      try await withJoinPoint(hasPoint, self, (title: title, ())) { try await find(title) != nil }
+    }
+  }
+
+  private let hasPoint = JoinPoint<any Catalogue, (title: String, ()), Bool>("Catalogue.has(_:)")
+
+  @Suite(.serialized) struct ReachOfJoinPointsTests {
+    private let heard = Told()
+
+    @Test func `an initialiser is heard, of a subclass too`() throws {
+      let heard = heard
+      let hook = Edition.JoinPoints.initIsbn.after(.everything) { type, call, outcome in
+        heard.add("\(type) \(outcome.returned?.isbn ?? "none")")
+      }
+      _ = try Edition(isbn: "9780141439587")
+      _ = try AudioEdition(isbn: "9780141439587")
+      #expect(throws: InvalidISBN.self) { try Edition(isbn: "1") }
+      hook.detach()
+      #expect(heard.all == ["Edition 9780141439587", "AudioEdition 9780141439587", "Edition none"])
+    }
+
+    @Test func `accessors are heard`() {
+      let heard = heard
+      let list = ReadingList()
+      let hooks = [
+        ReadingList.JoinPoints.setNext.before(.instance(list)) { _, call in heard.add(call.newValue ?? "none") },
+        ReadingList.JoinPoints.title.after(.instance(list)) { _, call, outcome in
+          heard.add("\(call.place) \(outcome.returned ?? "")")
+        },
+        ReadingList.JoinPoints.goalChanged.before(.instance(list)) { list, _ in heard.add("\(list.goal)") },
+        ReadingList.countPoint.after(.everything) { _, _, outcome in heard.add("\(outcome.returned ?? -1)") },
+      ]
+      list.next = "Emma"
+      #expect(list.next == "Emma")
+      #expect(list[0] == "Emma")
+      list.goal += 1
+      #expect(list.count == 1)
+      for hook in hooks { hook.detach() }
+      #expect(heard.all == ["Emma", "0 Emma", "13", "1"])
+    }
+
+    @Test func `a generic class is heard`() {
+      let heard = heard
+      // snippet
+      let covers = CacheJoinPoints.store.before(.exactly(Cache<Data>.self)) { cache, call in
+        heard.add("\(call.key): \((call.value as? Data)?.count ?? 0) bytes")
+      }
+      // end
+      Cache<Data>().store(Data(count: 3), for: "emma")
+      Cache<Int>().store(3, for: "emma")
+      covers.detach()
+      #expect(heard.all == ["emma: 3 bytes"])
+    }
+
+    @Test func `classes and protocols of other packages are heard`() async throws {
+      let heard = heard
+      let hooks = [
+        Download.JoinPoints.main.before(.everything) { _, _ in heard.add("main") },
+        TracedJoinPoints.find.after(.everything) { traced, call, outcome in
+          heard.add("\(type(of: traced)) \(call.title) \(outcome.returned.flatMap { $0 } ?? 0)")
+        },
+        hasPoint.after(.everything) { catalogue, _, outcome in
+          heard.add("\(type(of: catalogue)) \(outcome.returned == true)")
+        },
+      ]
+      Download().start()
+      let catalogue: any Catalogue = Traced(base: Library())
+      #expect(try await catalogue.has("Emma"))
+      for hook in hooks { hook.detach() }
+      #expect(heard.all == ["main", "Traced<Library> Emma 7", "Traced<Library> true"])
+    }
+  }
+
+  /// What advice heard, in order.
+  private final class Told: Sendable {
+    private let texts = Mutex<[String]>([])
+
+    var all: [String] { texts.withLock { $0 } }
+
+    func add(_ text: String) { texts.withLock { $0.append(text) } }
   }
 #endif

@@ -1,8 +1,9 @@
-// The declarations of the macros for join points: @Instrumented for a type, @JoinPoint for a method,
-// @FunctionJoinPoint for a function at file scope.
+// The declarations of the macros for join points: @Instrumented for a type, @JoinPoint for a method, an initialiser or an
+// accessor, @FunctionJoinPoint for a function at file scope.
 //
 // Available with the trait Macros only, like EventMacro.swift. @JoinPoint needs arbitrary names, because labels
-// distinguish methods. The compiler refuses a macro with arbitrary names at file scope, so functions have their own.
+// distinguish methods, and @Instrumented needs them for accessors. The compiler refuses a macro with arbitrary names at
+// file scope, so functions have their own.
 
 #if Macros
   /// Makes the methods of a type join points, to which hooks can be attached. The methods' own code does not change.
@@ -24,14 +25,15 @@
   /// ```
   ///
   /// Each method in the type's body gets ``JoinPoint(_:root:omit:)``, except private methods, operators, and methods
-  /// without a body. Initialisers, accessors and subscripts are skipped. A private method becomes a join point if the
-  /// method has `@JoinPoint` itself, or if `only` names the method. The macro does not see methods in extensions: put
-  /// `@JoinPoint` on those methods.
+  /// without a body. A private method and an initialiser become join points if they have `@JoinPoint` themselves, or if
+  /// `only` names them. An accessor becomes a join point if the accessor has `@JoinPoint("name")`. The macro does not
+  /// see what is in extensions: put `@JoinPoint` on those methods and initialisers.
   ///
   /// **Names.** The type's nested enum `JoinPoints` has a property for each method, with the method's visibility. The
   /// property has the method's base name. If several methods share a base name, the labels are added: `likeAt` for
   /// `like(_:at:)` beside `like(_:)`. If two names are still equal, the macro asks for a name: `@JoinPoint("likeAll")`.
-  /// A descriptor's type is ``JoinPoint``, with the parameters as a tuple.
+  /// An initialiser is `initTitle` for `init(title:)`, and `initializer` if no parameter has a label. A descriptor's
+  /// type is ``JoinPoint``, with the parameters as a tuple.
   ///
   /// **Classes.** An override belongs to the join point of the overridden method, and has no name in `JoinPoints`:
   /// attach to `Page.JoinPoints.like`, with a ``Hook/Target`` for one class. Put `@Instrumented` on the subclasses too:
@@ -41,15 +43,23 @@
   /// name and the labels of a superclass's method without overriding that method needs a name:
   /// `@JoinPoint("likeText")`.
   ///
+  /// **Generic types.** A generic type can't have static stored properties. The join points of a generic type `Box` are
+  /// in an enum `BoxJoinPoints` beside the type, and hear the calls of every type that `Box` makes. The owner is
+  /// `AnyObject` for a class or an actor, `Any` for a structure or an enum, and `Any.Type` for a static method or an
+  /// initialiser. A target names the type of a class: `.exactly(Box<Int>.self)`, and advice receives a `Box<Int>`. A
+  /// parameter or a result whose type mentions a generic parameter, `Self` or `Box` arrives as `Any`, and so does the
+  /// value of every property.
+  ///
   /// **Cost.** A call with no hook attached costs a load and a branch, about a nanosecond. For each method, the
   /// compiler compiles four more lines, and the type has two more properties.
   ///
-  /// The macro refuses generic types, protocols and extensions, names that no method has, and everything that
-  /// ``JoinPoint(_:root:omit:)`` refuses. The message says what to do.
+  /// The macro refuses protocols and extensions, types inside of a generic type or function, generic types inside of a
+  /// function, names that no method has, and everything that ``JoinPoint(_:root:omit:)`` refuses. The message says what
+  /// to do.
   ///
   /// - Parameters:
-  ///   - only: The methods to instrument, by base name, `"like"`, or in full, `"open(url:)"`. All other methods stay
-  ///     as they are.
+  ///   - only: The methods and initialisers to instrument, by base name, `"like"`, or in full, `"open(url:)"`,
+  ///     `"init(title:)"`. All others stay as they are.
   ///   - except: The methods not to instrument, named in the same way.
   @attached(memberAttribute)
   @attached(member, names: named(JoinPoints), arbitrary)
@@ -57,8 +67,8 @@
   public macro Instrumented(only: [String] = [], except: [String] = []) =
     #externalMacro(module: "WeirMacrosPlugin", type: "InstrumentedMacro")
 
-  /// Makes a method a join point: adds a static property, the descriptor, and a body that tells the descriptor of each
-  /// call.
+  /// Makes a method, an initialiser or an accessor a join point: adds a static property, the descriptor, and a body that
+  /// tells the descriptor of each call.
   ///
   /// ```swift
   /// class ItemPage {
@@ -92,14 +102,39 @@
   /// the compiler finds by the base name and the labels. If that join point has a name, or omits parameters, the
   /// override needs the same arguments.
   ///
-  /// **Cost.** The cost is that of ``Instrumented(only:except:)``.
+  /// **Initialisers.** The owner is the type, the result the object: `JoinPoint<ItemPage.Type, (title: String, ()),
+  /// ItemPage>`. Advice before the call receives the class of the object that is going to be made, and no object. The
+  /// outcome of an initialiser that may return nil is an optional. Each initialiser is a join point of its own, also one
+  /// that overrides: every object of a subclass is made by an initialiser of the superclass too, so hooks hear
+  /// subclasses that are not instrumented. What a `defer` of the initialiser changes in a structure comes after the
+  /// value that advice receives.
   ///
-  /// The macro refuses methods of generic types, of types that can't be copied, and of protocols; local functions,
-  /// operators, initialisers, accessors and subscripts; `consuming`, `borrowing`, `@inlinable` and unavailable methods;
-  /// and a capture list in a method that rethrows. The message says what to do.
+  /// **Accessors.** Write the attribute with a name before `get`, `set`, `willSet` or `didSet`, of a property or of a
+  /// subscript, in the body of a type with ``Instrumented(only:except:)``:
+  ///
+  /// ```swift
+  /// var title: String {
+  ///   @JoinPoint("title") get { … }
+  ///   @JoinPoint("setTitle") set { … }
+  /// }
+  /// var likes: Int = 0 { @JoinPoint("likesChanged") didSet {} }
+  /// ```
+  ///
+  /// Advice receives what a subscript's parameters are, `newValue` of `set` and `willSet`, and `oldValue` of a `didSet`
+  /// that mentions `oldValue`. The property needs a type annotation. An override of an accessor needs the name that the
+  /// accessor above has, or a name of its own and `root`.
+  ///
+  /// **Cost.** The cost is that of ``Instrumented(only:except:)``. An initialiser of a class reads the class of the
+  /// object as well: one more load.
+  ///
+  /// The macro refuses methods of generic types without ``Instrumented(only:except:)``, of types that can't be copied,
+  /// and of protocols; local functions, operators and deinitialisers; `consuming`, `borrowing`, `@inlinable` and
+  /// unavailable methods; and a capture list in a method that rethrows, in an initialiser and in an accessor. The
+  /// message says what to do.
   ///
   /// - Parameters:
-  ///   - name: The join point's name, for `JoinPoints.name` or `nameJoinPoint`. By default the method's base name.
+  ///   - name: The join point's name, for `JoinPoints.name` or `nameJoinPoint`. By default the method's base name. An
+  ///     accessor needs a name.
   ///   - root: Whether an override is a join point of its own, because the superclass is not instrumented.
   ///   - omit: The parameters to leave out, by the names that the body uses.
   @attached(body)

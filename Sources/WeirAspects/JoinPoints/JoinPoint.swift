@@ -24,7 +24,8 @@ import Weir
 /// static let like = JoinPoint<ItemPage, (item: Item, ()), Bool>("ItemPage.like(_:)")
 /// ```
 ///
-/// - `Owner` is the type of `self`; in a static method the metatype, in a free function `Void`.
+/// - `Owner` is the type of `self`; in a static method and an initialiser the metatype, in a free function `Void`. For
+///   objects of a generic class the owner is `AnyObject`: no static descriptor can be in a generic type.
 /// - `Parameters` is a tuple with the parameters' names as labels. Swift has no one-element tuple, so a single
 ///   parameter has an empty tuple beside it.
 /// - `Returned` is the type of the result.

@@ -109,6 +109,15 @@
     func add() { count += 1 }
   }
 
+  /// By hand, as no macro does: the owner is the type, for the object is going.
+  private final class Lease {
+    static let endPoint = JoinPoint<Lease.Type, (name: String, ()), Void>("Lease.deinit")
+    let name: String
+
+    init(name: String) { self.name = name }
+    deinit { withJoinPoint(Self.endPoint, Lease.self, (name: name, ())) {} }
+  }
+
   @MainActor @Instrumented(only: ["init"])
   private final class Screen {
     var title: String
@@ -225,6 +234,10 @@
       _ = Screen(title: "a")
       hook.detach()
       #expect(heard.all == ["a!"])
+    }
+
+    @Test func `the end of an object may be told by hand`() {
+      #expect(heard(of: Lease.endPoint) { _ = Lease(name: "a") } == ["(name: \"a\", ())", "(name: \"a\", ()) -> ()"])
     }
 
     /// Of types of these names no other test has any.
