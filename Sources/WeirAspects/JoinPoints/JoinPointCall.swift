@@ -394,8 +394,9 @@ struct CallState<Owner, Parameters, Returned> {
   @usableFromInline let parameters: Parameters?
   @usableFromInline var outcome: Result<Returned, any Error>?
 
-  /// Keeps the outcome. A call has one outcome, so the previous value is `nil` and needs no release. Reading the
-  /// previous value would wait for the store at the beginning of the call: 4 ns.
+  /// Keeps the outcome. A call has one outcome, so the previous value is `nil`, or that of an initialiser that has not
+  /// failed yet, which is nil too; neither needs a release. Reading the previous value would wait for the store at the
+  /// beginning of the call: 4 ns.
   @inlinable
   @inline(__always)
   mutating func keep(_ outcome: Result<Returned, any Error>) {

@@ -83,7 +83,7 @@ private class Stack<Item> {
   func push(_ item: Item) -> Item? {
     withJoinPoint(stackPoint, self, (item: item, ())) {
       items.append(item)
-      return items.dropLast().last
+      return items.dropLast().last as Any
     } as? Item
   }
 

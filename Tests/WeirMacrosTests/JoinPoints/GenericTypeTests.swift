@@ -4,6 +4,7 @@
   import Testing
   import Weir
   import WeirAspects
+  import WeirTesting
 
   private struct Refused: Error {}
 
@@ -192,6 +193,17 @@
       #expect(
         try await heard(of: StoreJoinPoints.load) { _ = try await store.load("a") }.last == "(key: \"a\", ()) -> 1")
       #expect(heard(of: Outer.InnerJoinPoints.get) { _ = Outer.Inner<Int>().get(3) }.last == "(value: 3, ()) -> 3")
+    }
+
+    @Test func `a generic page is tracked`() throws {
+      let spy = try SpyTracker()
+      let tracking = PageTracking("ints", of: .kind(of: Box<Int>.self), tracker: spy.tracker)
+      tracking.enters(on: BoxJoinPoints.putAt)
+      tracking.exits(on: BoxJoinPoints.wait)
+      _ = IntBox().put(1, at: 0)
+      _ = Box<String>().put("a")
+      #expect(spy.names == ["scope.entered"])
+      withExtendedLifetime(tracking) {}
     }
 
     /// Of types of these names no other test has any.
