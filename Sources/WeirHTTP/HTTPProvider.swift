@@ -337,12 +337,13 @@
         self.events = events
         let cut = RequestCutter(events, for: provider.preset, most: provider.size.withLock { $0.most })
         encoded = cut.encoded
-        identifications = cut.identifications
         for _ in 0..<cut.leftOut {
           provider.note(BatchRefused("it is larger than the endpoint's limit for an event"))
         }
-        untold = Set(events.indices.filter { events[$0].identifies && !provider.isTold(events[$0].context.user) })
-        identifications = identifications.filter { index, _ in untold.contains(index) }
+        let untold = Set(
+          events.indices.filter { events[$0].identifies && !provider.isTold(events[$0].context.user) })
+        self.untold = untold
+        identifications = cut.identifications.filter { index, _ in untold.contains(index) }
         waiting = cut.requests.reversed()
         decided = Array(repeating: nil, count: events.count)
         for (index, reason) in cut.unfit { decided[index] = .rejected(reason) }

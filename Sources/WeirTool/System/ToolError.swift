@@ -11,7 +11,7 @@
     static let damaged = ExitCode(1)
     /// There are breaking changes (`weir schema diff`, `weir contract diff`).
     static let breaking = ExitCode(1)
-    /// Nobody approved a change (`weir contract diff --approvals`).
+    /// Nobody approved a change (`weir contract diff --approvals`, `weir contract approve`).
     static let unapproved = ExitCode(1)
     /// Events violate a contract.
     static let violated = ExitCode(1)

@@ -119,15 +119,17 @@ struct FlushRuleTests {
   func `processor time keeps to its budget`(_ isMeasured: Bool) async throws {
     try await withDirectoryAsync { directory in
       let readings = Mutex(0)
-      let stage = try DeliveryStage(directory) { configuration in
-        configuration.processorTime = {
-          .milliseconds(
-            readings.withLock { count in
+      let stage = try DeliveryStage(
+        directory,
+        dispatcher: { configuration in
+          configuration.processorTime = {
+            let count = readings.withLock { count in
               count += 1
-              return count * 250
-            })
-        }
-      }
+              return count
+            }
+            return .milliseconds(250 * count)
+          }
+        })
       let sizes = Mutex<[Int]>([])
       let provider = ClosureProvider("measured") { events in
         sizes.withLock { $0.append(events.count) }

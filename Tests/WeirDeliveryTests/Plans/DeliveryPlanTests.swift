@@ -1,6 +1,7 @@
 // Plans: what a file means, what is written for a plan, and which problems are told with their places.
 
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 import WeirTesting
@@ -514,7 +515,7 @@ struct RecordedPlanTests {
 
   @Test func `after the tool nobody gives the provider more, unless it is meant`() throws {
     try recorded(careful(), by: .tool) { directory in
-      #expect(!isRefused(try careful(), in: directory))
+      #expect(try !isRefused(careful(), in: directory))
       #expect(!isRefused(.init("q"), in: directory))
       // What keeps nothing back may change: there is no program whose plan it would have to be.
       var other = try careful()
@@ -546,7 +547,8 @@ struct RecordedPlanTests {
   @Test func `a plain delivery of the tool leaves the name to every plan but true values`() throws {
     try recorded(.init("p"), by: .tool) { directory in
       #expect(!isRefused(.init("p"), in: directory))
-      #expect(!isRefused(try careful(), in: directory))
+      let strict = try careful()
+      #expect(!isRefused(strict, in: directory))
       var bare = DeliveryPlan.Entry("p")
       bare.options.redactsSensitive = false
       #expect(isRefused(bare, in: directory))
@@ -560,7 +562,7 @@ struct RecordedPlanTests {
       try deliver(careful(), in: directory)
       try deliver(.init("p"), by: .tool, in: directory)
       #expect(isRefused(.init("p"), in: directory))
-      #expect(!isRefused(try careful(), in: directory))
+      #expect(try !isRefused(careful(), in: directory))
     }
   }
 
@@ -578,9 +580,9 @@ struct RecordedPlanTests {
   func `a damaged record counts as a program's that differs`(_ damage: String) throws {
     try recorded(careful(), by: .tool) { directory in
       try Data(damage.utf8).write(to: URL(filePath: directory + "/cursors/p.plan"))
-      #expect(isRefused(try careful(), in: directory))
+      #expect(try isRefused(careful(), in: directory))
       try deliver(careful(), in: directory)
-      #expect(!isRefused(try careful(), in: directory))
+      #expect(try !isRefused(careful(), in: directory))
     }
   }
 
