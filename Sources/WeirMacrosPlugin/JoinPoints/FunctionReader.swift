@@ -30,8 +30,8 @@
             + "@JoinPoint(\"\(function.accessorName == "get" ? "title" : "setTitle")\")")
       }
       return InstrumentedFunction(
-        position: Syntax(function.position), kind: function.kind, name: function.name, labels: function.labels,
-        givenName: givenName, owner: owner(of: function), genericOwner: genericOwner,
+        position: Syntax(function.position), kind: function.kind, name: function.name, fullName: function.fullName,
+        labels: function.labels, givenName: givenName, owner: owner(of: function), genericOwner: genericOwner,
         isInherited: isInherited(function, &faults), isAsync: function.isAsync, throwing: throwing(function),
         access: access(of: function), deprecation: function.attributes.available("deprecated")?.trimmedDescription,
         parameters: keptParameters(function, names, &faults) + assigned(function, names),
@@ -69,7 +69,8 @@
     private func isInherited(_ function: Callable, _ faults: inout Faults) -> Bool {
       let isRoot = arguments?.flag("root", &faults) ?? false
       guard function.isOverride, !function.isInitializer else {
-        if isRoot, !function.name.isEmpty, let root = arguments?.expression("root") {
+        // A macro on an accessor does not see whether the property overrides.
+        if isRoot, function.kind != .accessor, let root = arguments?.expression("root") {
           let why = function.isInitializer ? "an initializer" : "'\(function.name)' overrides nothing, so it"
           faults.add("root", at: root, "\(why) is a root; remove 'root'")
         }

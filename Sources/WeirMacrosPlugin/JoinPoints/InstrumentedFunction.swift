@@ -14,6 +14,9 @@
     /// The name without backticks.
     var name: String
 
+    /// The full name as in `only` and `except`: `like(_:at:)`.
+    var fullName: String
+
     /// The labels of the function's parameters, `_` for none.
     var labels: [String]
 
@@ -75,9 +78,6 @@
       /// The enum with the descriptors.
       var home: String { name + "JoinPoints" }
     }
-
-    /// The full name as in `only` and `except`: `like(_:at:)`.
-    var fullName: String { name + "(" + labels.map { $0 + ":" }.joined() + ")" }
 
     /// The descriptor's name, from the base name and the labels alone, so that an override finds the descriptor without
     /// seeing the superclass.

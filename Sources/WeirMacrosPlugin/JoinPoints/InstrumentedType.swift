@@ -117,10 +117,6 @@
       guard !all.isEmpty else { return nil }
       let functions = all.map(\.function)
       let names = names(functions, &faults)
-      let levels = Set(functions.compactMap(\.access))
-      let access =
-        levels.contains("public")
-        ? "public " : levels.contains("package") ? "package " : isPrivate ? "fileprivate " : ""
       var index = 0
       let properties = text(declaration.memberBlock.members) { root in
         defer { index += 1 }
@@ -128,7 +124,7 @@
       }
       return """
         /// The join points of ``\(typeName)``.
-        \(access)nonisolated enum \(isGeneric ? typeName : "")JoinPoints {
+        \(access(functions))nonisolated enum \(isGeneric ? typeName : "")JoinPoints {
         \(properties)
         }
         """
@@ -148,9 +144,20 @@
       declaration.asProtocol((any WithGenericParametersSyntax).self)?.genericParameterClause != nil
     }
 
-    /// An enum beside a private type may be seen no further than the type.
-    private var isPrivate: Bool {
-      isGeneric && ["private", "fileprivate"].contains(DeclarationReader.access(declaration.modifiers))
+    /// The access modifier of the enum: as far as a method is seen, and, beside a generic type, no further than the type.
+    private func access(_ functions: [InstrumentedFunction]) -> String {
+      let order = ["fileprivate", "", "package", "public"]
+      func rank(_ access: String?) -> Int {
+        switch access {
+        case "private", "fileprivate": 0
+        case "package": 2
+        case "public", "open": 3
+        default: 1
+        }
+      }
+      let methods = max(1, functions.map { rank($0.access) }.max() ?? 1)
+      let level = isGeneric ? min(methods, rank(DeclarationReader.access(declaration.modifiers))) : methods
+      return order[level].isEmpty ? "" : order[level] + " "
     }
 
     private var typeName: String {

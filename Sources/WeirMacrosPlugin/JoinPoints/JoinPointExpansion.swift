@@ -108,7 +108,7 @@
     /// The descriptor, as the body names it.
     private var reference: String {
       guard let typeName else { return descriptorName }
-      // `Self` in an initialiser of a class would read the object before the object is made.
+      // In an initialiser of a class, `Self` would read the object's class at each call.
       if isInitializer || genericOwner != nil && !isInherited { return "\(home ?? typeName).\(descriptorName)" }
       return "Self.\(descriptorName)"
     }

@@ -241,8 +241,18 @@
       #expect(text.contains("var weirCall = Self.weirJoinPoint_lost.call()"), "\(text)")
       #expect(!text.contains("enum JoinPoints"), "\(text)")
       #expect(expand("@Instrumented struct P<T> { func f() {} }").contains("JoinPoint<Any, (), Void>(\"P.f()\""))
-      #expect(
-        expand("@Instrumented private actor P<T> { func f() {} }").contains("fileprivate nonisolated enum PJoinPoints"))
+    }
+
+    @Test(arguments: [
+      ("public struct", "public func", "public "), ("open class", "func", ""), ("struct", "public func", ""),
+      ("package struct", "public func", "package "), ("public struct", "package func", "package "),
+      ("private struct", "public func", "fileprivate "), ("public actor", "private func", ""),
+    ])
+    func `the enum beside a generic type is seen as far as type and methods`(
+      type: String, method: String, access: String
+    ) {
+      let text = expand("@Instrumented \(type) P<T> { @JoinPoint \(method) f() {} }")
+      #expect(text.contains("\n\(access)nonisolated enum PJoinPoints"), "\(text)")
     }
 
     /// What the compiler refuses in a body that a macro wrote.
