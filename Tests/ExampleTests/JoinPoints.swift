@@ -216,32 +216,32 @@
   }
   // end
 
-  protocol Catalogue: Sendable {
+  protocol BookIndex: Sendable {
     func find(_ title: String) async throws -> Int?
   }
 
   /// Of another package.
-  struct Library: Catalogue {
+  struct Library: BookIndex {
     func find(_ title: String) -> Int? { title == "Emma" ? 7 : nil }
   }
 
   // snippet
   @Instrumented
-  struct Traced<Base: Catalogue>: Catalogue {
+  struct Traced<Base: BookIndex>: BookIndex {
     let base: Base
 
     func find(_ title: String) async throws -> Int? { try await base.find(title) }
   }
   // end
 
-  extension Catalogue {
+  extension BookIndex {
     // A protocol's extension has no static property either.
     func has(_ title: String) async throws -> Bool {
       try await withJoinPoint(hasPoint, self, (title: title, ())) { try await find(title) != nil }
     }
   }
 
-  private let hasPoint = JoinPoint<any Catalogue, (title: String, ()), Bool>("Catalogue.has(_:)")
+  private let hasPoint = JoinPoint<any BookIndex, (title: String, ()), Bool>("BookIndex.has(_:)")
 
   @Suite(.serialized) struct ReachOfJoinPointsTests {
     private let heard = Told()
@@ -298,13 +298,13 @@
         TracedJoinPoints.find.after(.everything) { traced, call, outcome in
           heard.add("\(type(of: traced)) \(call.title) \(outcome.returned.flatMap { $0 } ?? 0)")
         },
-        hasPoint.after(.everything) { catalogue, _, outcome in
-          heard.add("\(type(of: catalogue)) \(outcome.returned == true)")
+        hasPoint.after(.everything) { index, _, outcome in
+          heard.add("\(type(of: index)) \(outcome.returned == true)")
         },
       ]
       Download().start()
-      let catalogue: any Catalogue = Traced(base: Library())
-      #expect(try await catalogue.has("Emma"))
+      let index: any BookIndex = Traced(base: Library())
+      #expect(try await index.has("Emma"))
       for hook in hooks { hook.detach() }
       #expect(heard.all == ["main", "Traced<Library> Emma 7", "Traced<Library> true"])
     }
