@@ -62,6 +62,16 @@ extension JoinPoint {
       bits = Self.fireBeforeAsync(word, owner, parameters, address(implementer))
     }
 
+    /// Returns a parameter as the type that the join point has for it. An override does not see that type.
+    @inlinable
+    @inline(__always)
+    public func passed<Value>(_ value: Value) -> Value { value }
+
+    /// The same where that type is `Any`, as in an override of a generic class's method.
+    @inlinable
+    @inline(__always)
+    public func passed<Value>(_ value: Value) -> Any { value }
+
     /// The function is about to return `value`. Returns `value`.
     @inlinable
     @inline(__always)

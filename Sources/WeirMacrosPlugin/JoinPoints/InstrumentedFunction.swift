@@ -127,6 +127,13 @@
 
     /// The expression that is passed.
     var value: String
+
+    /// The same in an override, where the overridden method may be of a generic class, and the join point may have
+    /// `Any` for this type. The compiler warns of optionals that become `Any` by themselves.
+    func passed(by call: String) -> String {
+      let mayBeOptional = type.isEmpty || type.hasSuffix("?") || type.hasPrefix("Optional<")
+      return mayBeOptional && !value.hasSuffix(" as Any") ? "\(call).passed(\(value))" : value
+    }
   }
 
   /// The part of a function's result that advice receives.

@@ -88,7 +88,7 @@
       let call = freeName(in: function)
       let begin = isAsync ? "beginAsync" : "begin"
       // Without labels, the labels of the overridden method apply.
-      let values = tuple { isInherited || kind == .accessor ? $0.value : "\($0.label): \($0.value)" }
+      let values = tuple { isInherited || kind == .accessor ? $0.passed(by: call) : "\($0.label): \($0.value)" }
       // An initialiser has no object yet, and after an error has none any more. So the class is read at the beginning.
       let me = owner == .none ? "()" : isInitializer ? "\(call)Type" : "self"
       let end = "if \(call).isObserved { \(call).end(\(me)) }"

@@ -158,6 +158,17 @@
         override class func kind() -> String { "ints" }
         override var first: Int? { @JoinPoint("first") get { super.first } set {} }
       }
+      @Instrumented class MaybeBox<Element> {
+        init() {}
+        func put(_ item: Element?, _ other: Element) {}
+        subscript(x: Element?) -> Element? { @JoinPoint("at") get { nil } @JoinPoint("setAt") set {} }
+        var first: Element? { @JoinPoint("first") get { nil } @JoinPoint("setFirst") set {} }
+      }
+      @Instrumented final class MaybeInts: MaybeBox<Int> {
+        override func put(_ item: Int?, _ other: Int) {}
+        override subscript(x: Int?) -> Int? { @JoinPoint("at") get { nil } @JoinPoint("setAt") set {} }
+        override var first: Int? { @JoinPoint("first") get { nil } @JoinPoint("setFirst") set {} }
+      }
       @Instrumented class SubBox<T: Sendable>: Box<T> { override func put(_ item: T, at: Int) -> T? { nil } }
       @Instrumented public struct Pair<A, B> {
         var a: A, b: B
