@@ -191,7 +191,7 @@
       #expect(text.contains("weirJoinPoint_cell = WeirAspects.JoinPoint<Page, (row: Int, ()), Int>("), "\(text)")
       #expect(text.contains("var weirCall = Self.weirJoinPoint_title.call()"), "\(text)")
       #expect(text.contains("return weirCall.returned(as: text)"), "\(text)")
-      #expect(text.contains("if weirCall.isObserved { weirCall.begin(self, (weirCall.passed(new), ()), in: Page.self) }"), "\(text)")
+      #expect(text.contains("weirCall.begin(self, (weirCall.passed(new), ()), in: Page.self) }"), "\(text)")
       #expect(text.contains("return weirCall.returned(row)"), "\(text)")
       #expect(text.contains("var weirCall = Self.weirJoinPoint_size.call()"), "\(text)")
       #expect(!text.contains("weirJoinPoint_size = "), "\(text)")
