@@ -207,6 +207,21 @@
   }
   // end
 
+  extension ReachOfJoinPointsTests {
+    @Test func `a generic class is heard`() {
+      let heard = heard
+      // snippet
+      let covers = CacheJoinPoints.store.before(.exactly(Cache<Data>.self)) { cache, call in
+        heard.add("\(call.key): \((call.value as? Data)?.count ?? 0) bytes")
+      }
+      // end
+      Cache<Data>().store(Data(count: 3), for: "emma")
+      Cache<Int>().store(3, for: "emma")
+      covers.detach()
+      #expect(heard.all == ["emma: 3 bytes"])
+    }
+  }
+
   // snippet
   @Instrumented
   final class Download: Operation, @unchecked Sendable {
@@ -276,19 +291,6 @@
       #expect(list.count == 1)
       for hook in hooks { hook.detach() }
       #expect(heard.all == ["Emma", "0 Emma", "13", "1"])
-    }
-
-    @Test func `a generic class is heard`() {
-      let heard = heard
-      // snippet
-      let covers = CacheJoinPoints.store.before(.exactly(Cache<Data>.self)) { cache, call in
-        heard.add("\(call.key): \((call.value as? Data)?.count ?? 0) bytes")
-      }
-      // end
-      Cache<Data>().store(Data(count: 3), for: "emma")
-      Cache<Int>().store(3, for: "emma")
-      covers.detach()
-      #expect(heard.all == ["emma: 3 bytes"])
     }
 
     @Test func `classes and protocols of other packages are heard`() async throws {
