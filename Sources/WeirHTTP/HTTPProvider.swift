@@ -357,8 +357,7 @@
         while let request = waiting.popLast() {
           if hasAnswer, Task.isCancelled || clock.now >= end { break }
           do {
-            try await settle(request, until: end)
-            hasAnswer = true
+            if try await settle(request, until: end) { hasAnswer = true }
           } catch {
             // Without any verdict, the error is thrown. Otherwise the verdicts so far are returned, and the next
             // call begins with this request and throws its error.
@@ -390,7 +389,9 @@
         untold.subtract(telling)
       }
 
-      private mutating func settle(_ request: [Int], until end: ContinuousClock.Instant) async throws {
+      /// Sends a request, and applies the answer. Returns `false` if the answer decides no event: the request waits to
+      /// be sent again, without what it told of users.
+      private mutating func settle(_ request: [Int], until end: ContinuousClock.Instant) async throws -> Bool {
         try await identify(request, until: end)
         let told = request.enumerated().compactMap { place, index in identifications[index].map { (place, $0) } }
         let batch = HTTPBatch(
@@ -405,7 +406,7 @@
           provider.note(told: told.compactMap { events[request[$0.0]].context.user })
           for index in request { identifications[index] = nil }
           waiting.append(request)
-          return
+          return false
         }
         guard reading.verdicts.count == batch.count else {
           throw HTTPFailure("the preset read \(reading.verdicts.count) verdicts for \(batch.count) events")
@@ -433,6 +434,7 @@
         } else {
           for index in again { decided[index] = .retry(after: .zero) }
         }
+        return true
       }
     }
   }

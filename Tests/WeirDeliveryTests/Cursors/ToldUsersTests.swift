@@ -197,8 +197,6 @@ struct ToldUsersTests {
       #expect(await first.run { failing.identified.withLock { $0.count } >= 2 })
       await first.kill()
       #expect(try LogDirectory(directory).deadLetters(of: "scripted").isEmpty)
-      // The wait after the failures is not what this is about.
-      try FileManager.default.removeItem(atPath: directory + "/cursors/scripted.backoff")
       let provider = Stubborn([])
       let second = try Dispatcher(directory: directory)
       try second.add(provider)
