@@ -88,8 +88,10 @@ need-python:
 # ---- Build and show --------------------------------------------------------------------------------------------------
 
 SWIFT_BUILD = $(SWIFT) build -j $(JOBS) --scratch-path $(BUILD) $(SWIFT_FLAGS)
-# The tests are of everything; a release build leaves swift-syntax out, which alone would take minutes.
+# The tests are of everything; a release build leaves swift-syntax out, which alone would take minutes. Without debug
+# information the tests are built in a tenth less of processor time: make SWIFT_FLAGS='-debug-info-format dwarf' has it.
 TEST_TRAITS = --traits Tool,Macros,YAML,HTTP,Collector,Lifecycle,Metrics,Configuration
+TEST_BUILD = $(SWIFT) build -j $(JOBS) --scratch-path $(BUILD) -debug-info-format none $(SWIFT_FLAGS) $(TEST_TRAITS)
 BUILD_TRAITS = --traits Tool,YAML,HTTP,Collector
 # A few tests at a time: all 1,200 begun at once stand in one queue of as many threads as there are cores, where each
 # step of a test waits for a step of every other, and time-outs that are generous end. For the same reason the tests
@@ -113,7 +115,7 @@ test: need-swift need-lz4 need-lz4-tool need-zlib need-c need-strace need-python
 	@$(MAKE) --no-print-directory test-swift
 
 crash: need-swift need-lz4 need-lz4-tool need-zlib need-strace
-	$(SWIFT_BUILD) --build-tests $(TEST_TRAITS)
+	$(TEST_BUILD) --build-tests
 	WEIR_LONG=1 WEIR_KILLS=$${WEIR_KILLS:-200} $(SWIFT_TEST) --filter EndToEndTests
 
 format: need-swift

@@ -14,7 +14,7 @@
 .PHONY: test-swift-parts test-packages test-end-to-end test-release test-swift-again test-quickstart
 
 test-swift: need-swift need-lz4 need-lz4-tool need-zlib need-c need-strace need-python
-	$(SWIFT_BUILD) --build-tests $(TEST_TRAITS)
+	$(TEST_BUILD) --build-tests
 	@$(MAKE) --no-print-directory test-swift-symbols
 	@$(MAKE) --no-print-directory -j 3 --output-sync=target test-swift-parts
 
@@ -43,14 +43,14 @@ SWIFT_AGAIN = $(if $(FILTER),env $(SWIFT_TEST) --filter '$(FILTER)',$(MAKE) --no
               test-end-to-end)
 
 test-swift-again: need-swift need-lz4 need-lz4-tool need-zlib need-strace
-	$(SWIFT_BUILD) --build-tests $(TEST_TRAITS)
+	$(TEST_BUILD) --build-tests
 	LOG=$(BUILD)/again.log Tests/again.sh $(TIMES) $(SWIFT_AGAIN)
 
 # Real requests in batch segments, to the tool and to the reader in Python. With the tool that the tests were built with.
 .PHONY: test-second-reader
 
 test-second-reader: need-python need-lz4-tool
-	@[ -x $(BUILD)/debug/weir ] || $(SWIFT_BUILD) --product weir $(TEST_TRAITS)
+	@[ -x $(BUILD)/debug/weir ] || $(TEST_BUILD) --product weir
 	@rm -rf $(BUILD)/second-reader
 	timeout -s KILL 1200 python3 -B Tests/Golden/compare.py $(BUILD)/debug/weir Sources/WeirTool/Sample/apache_access.log \
 	  $(BUILD)/second-reader
@@ -81,7 +81,7 @@ test-quickstart: need-swift need-python
 
 delivery-crash: need-swift need-lz4 need-lz4-tool need-zlib
 	$(SWIFT_BUILD) -c release $(BUILD_TRAITS) --product weir
-	$(SWIFT_BUILD) --build-tests $(TEST_TRAITS)
+	$(TEST_BUILD) --build-tests
 	WEIR_LONG_DELIVERY=1 WEIR_TOOL=$(abspath $(BUILD))/release/weir \
 	  $(SWIFT_TEST) --filter EndToEndTests.EndToEnd.DeliveryKills
 	WEIR_LONG=1 $(SWIFT_TEST) --filter 'DeliveryCrashTests|DeliveryFateTests'

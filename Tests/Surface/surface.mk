@@ -24,7 +24,7 @@ docs: docs-modules
 	@echo 'docs: python3 -m http.server -d $(DOCS)/Weir.doccarchive, and http://localhost:8000/documentation/weir/'
 
 docs-modules: need-swift need-lz4 need-zlib
-	$(SWIFT_BUILD) $(TEST_TRAITS)
+	$(TEST_BUILD)
 
 docs-symbols:
 	@rm -rf $(DOCS)/symbols && mkdir -p $(DOCS)/symbols
