@@ -150,7 +150,7 @@ struct FlushPlan: Sendable {
     var times: [Duration] = []
     if policy.triggers.contains(.interval) { times.append(arrivals[gone].time + policy.interval) }
     if policy.triggers.contains(.idle) { times.append(lastArrival + policy.idleAfter) }
-    if case .after(let time)? = rule?.due(waiting(at: now)) { times.append(now + max(time, .milliseconds(1))) }
+    if let wait = rule?.wait(of: waiting(at: now)) { times.append(now + max(wait, .milliseconds(1))) }
     return times.min()
   }
 
@@ -182,7 +182,7 @@ struct FlushPlan: Sendable {
     if now - arrivals[gone].time >= policy.interval { reached.insert(.interval) }
     if now - lastArrival >= policy.idleAfter { reached.insert(.idle) }
     reached.formIntersection(policy.triggers)
-    if rule?.due(waiting(at: now)) == .now { reached.insert(.rule) }
+    if let wait = rule?.wait(of: waiting(at: now)), wait <= .zero { reached.insert(.rule) }
     return reached
   }
 

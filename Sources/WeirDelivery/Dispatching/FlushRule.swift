@@ -7,8 +7,8 @@ import Weir
 /// ```swift
 /// /// Events go out while the provider's tariff is low, or after an hour.
 /// struct OffPeak: FlushRule {
-///   func due(_ waiting: WaitingEvents) -> FlushDue {
-///     isOffPeak() || waiting.oldest >= .seconds(3600) ? .now : .after(.seconds(60))
+///   func wait(of waiting: WaitingEvents) -> Duration? {
+///     isOffPeak() || waiting.oldest >= .seconds(3600) ? .zero : .seconds(60)
 ///   }
 /// }
 /// ```
@@ -17,9 +17,12 @@ import Weir
 /// call goes out if the policy has the trigger `count` or `bytes`. Without these, the worker holds at most
 /// ``FlushPolicy/maximumEvents`` events, and the rule must let them go.
 public protocol FlushRule: Sendable {
-  /// Returns when the waiting events go out. Called on the provider's thread when events came or left, and at the
-  /// returned time. Never called without waiting events.
-  func due(_ waiting: WaitingEvents) -> FlushDue
+  /// Returns how long the events still wait. With zero or less, the events go out. With a time, the rule is asked again
+  /// after the time, or when events came. With `nil`, the rule is asked again when events came.
+  ///
+  /// Called on the provider's thread when events came or left, and after the returned time. Never called without waiting
+  /// events.
+  func wait(of waiting: WaitingEvents) -> Duration?
 }
 
 /// The events that wait for a provider.
@@ -35,14 +38,4 @@ public struct WaitingEvents: Hashable, Sendable {
 
   /// The time since the latest of the events was read.
   public var latest: Duration
-}
-
-/// The answer of a ``FlushRule``.
-public enum FlushDue: Hashable, Sendable {
-  /// The events go out.
-  case now
-  /// The rule is asked again after this time, or when events came.
-  case after(Duration)
-  /// The rule is asked again when events came.
-  case later
 }

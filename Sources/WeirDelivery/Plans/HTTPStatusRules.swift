@@ -55,10 +55,10 @@ public struct HTTPStatusRules: Hashable, Sendable {
   }
 
   /// Returns the meaning of a status: that of its rule, or else that of its class; `nil` if neither has a rule.
-  public func meaning(of status: Int) -> Meaning? { ofStatuses[status] ?? ofClasses[status / 100] }
+  package func meaning(of status: Int) -> Meaning? { ofStatuses[status] ?? ofClasses[status / 100] }
 
   /// Whether there is no rule.
-  public var isEmpty: Bool { ofStatuses.isEmpty && ofClasses.isEmpty }
+  package var isEmpty: Bool { ofStatuses.isEmpty && ofClasses.isEmpty }
 
   /// The rules as a plan's file has them: `5xx` for a class. Classes come first.
   package var entries: [(key: String, meaning: Meaning)] {

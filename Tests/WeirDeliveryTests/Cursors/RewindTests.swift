@@ -68,7 +68,7 @@ struct RewindTests {
   }
 
   private struct AtOnce: FlushRule {
-    func due(_ waiting: WaitingEvents) -> FlushDue { .now }
+    func wait(of waiting: WaitingEvents) -> Duration? { .zero }
   }
 
   @Test func `the program's own flush rule goes on deciding`() async throws {

@@ -11,9 +11,8 @@ import WeirTesting
 struct FlushRuleTests {
   /// Three at once, or a single one after a minute.
   private struct Threes: FlushRule {
-    func due(_ waiting: WaitingEvents) -> FlushDue {
-      if waiting.count >= 3 || waiting.oldest >= .seconds(60) { return .now }
-      return .after(.seconds(60) - waiting.oldest)
+    func wait(of waiting: WaitingEvents) -> Duration? {
+      waiting.count >= 3 ? .zero : .seconds(60) - waiting.oldest
     }
   }
 
