@@ -63,6 +63,7 @@
       var entries = whole?.entries ?? []
       var isWhole = true
       for (name, form) in keys {
+        if name == "contract" { await refuseMap(key + [name]) }
         let index = entries.firstIndex { $0.key == name }
         let value = await value(form, key + [name], over: index.map { entries[$0].value })
         guard let value, value.line < 0 else { continue }
@@ -97,6 +98,16 @@
     /// Returns the map before its keys are read one by one.
     private mutating func whole(_ key: [String], over file: DocumentNode?) async -> DocumentNode? {
       key.isEmpty ? file : await value(.json, key) ?? file
+    }
+
+    /// A contract that is written key by key, as in a file with structure, would be passed over without a word.
+    private mutating func refuseMap(_ key: [String]) async {
+      for part in ["contract", "version"] {
+        guard (try? await config.fetchString(forKey: ConfigKey(key + [part]))) != nil else { continue }
+        problems.append(
+          "\(key.joined(separator: ".")) is a map; give the path of a contract, or the contract's JSON as a text")
+        return
+      }
     }
 
     /// A key is kept in one place: the configuration's `key_env` takes the place of the file's `key_file` too.

@@ -52,9 +52,9 @@
     /// The body size that can be sent and answered in time.
     private let size = Lock(CallSize())
     private let hosts: Lock<HostChoice>
-    /// What the vendor was told of users apart from their events, by the user's id, while no event of theirs that tells
-    /// was accepted. A batch that is halved until its fault is alone does not tell it again at each step.
-    private let told = Lock<[String: EventUser]>([:])
+    /// The hash of what the vendor was told of users apart from their events, by the user's id, while no event of theirs
+    /// that tells was accepted. A batch that is halved until its fault is alone does not tell it again at each step.
+    private let told = Lock<[String: Int]>([:])
     private static let mostTold = 10_000
     private let start = ContinuousClock.now
 
@@ -157,7 +157,7 @@
 
     fileprivate func isTold(_ user: EventUser?) -> Bool {
       guard let user else { return false }
-      return told.withLock { $0[user.id] } == user
+      return told.withLock { $0[user.id] } == user.hashValue
     }
 
     /// Notes that the vendor was told of these users, or refuses them.
@@ -165,7 +165,7 @@
       told.withLock { told in
         // What is forgotten is told again.
         if told.count + users.count > Self.mostTold { told = [:] }
-        for user in users { told[user.id] = user }
+        for user in users { told[user.id] = user.hashValue }
       }
     }
 
@@ -340,8 +340,14 @@
         for _ in 0..<cut.leftOut {
           provider.note(BatchRefused("it is larger than the endpoint's limit for an event"))
         }
+        // Of a user, the last event counts: what the vendor was told apart from events may be newer than what an event
+        // tells that comes again.
+        var last: [String: EventUser] = [:]
+        for user in events.filter(\.identifies).compactMap(\.context.user) { last[user.id] = user }
         let untold = Set(
-          events.indices.filter { events[$0].identifies && !provider.isTold(events[$0].context.user) })
+          events.indices.filter { index in
+            events[index].identifies && !provider.isTold(last[events[index].context.user?.id ?? ""])
+          })
         self.untold = untold
         identifications = cut.identifications.filter { index, _ in untold.contains(index) }
         waiting = cut.requests.reversed()

@@ -23,7 +23,7 @@ public struct Session: Hashable, Sendable {
   public internal(set) var lastActive: Timestamp
 
   /// The time from the first activity to the last.
-  public var duration: Duration { .nanoseconds(lastActive.nanosecondsSince1970 - began.nanosecondsSince1970) }
+  public var duration: Duration { .nanoseconds(lastActive.nanosecondsSince(began)) }
 
   /// The id as a number.
   let number64: UInt64
@@ -39,6 +39,14 @@ public struct Session: Hashable, Sendable {
 
   /// The fields that the session's events are bound with.
   var fields: FieldObject { ["session_id": .string(id), "session_number": .uint(number)] }
+}
+
+extension Timestamp {
+  /// The time from another time to this one, in nanoseconds, or as many as there can be: a file may have any times.
+  func nanosecondsSince(_ other: Timestamp) -> Int64 {
+    let (difference, overflow) = nanosecondsSince1970.subtractingReportingOverflow(other.nanosecondsSince1970)
+    return overflow ? (self < other ? .min : .max) : difference
+  }
 }
 
 /// The events of ``Sessions``, captured for the session's user, with the session's fields bound.

@@ -235,7 +235,7 @@ struct SessionTable: Sendable {
       entry.session.lastActive = max(entry.session.lastActive, time)
       entries[user] = entry
       // Sixteen times in a pause: a kill shortens a session by no more than a sixteenth of the pause.
-      let sinceWritten = entry.written.map { time.nanosecondsSince1970 - $0.nanosecondsSince1970 }
+      let sinceWritten = entry.written.map { time.nanosecondsSince($0) }
       if sinceWritten.map({ $0 >= idle / 16 }) ?? true { unwritten.insert(user) }
       write()
       return (entry.session, false, ended)
@@ -243,11 +243,11 @@ struct SessionTable: Sendable {
     let former = entries[user]
     if let former, former.session.isOpen { ended += close(user, "idle") }
     let session = Session(
-      id64: random.next(), number: (former?.session.number ?? 0) + 1, user: user, began: time)
+      id64: random.next(), number: (former?.session.number ?? 0) &+ 1, user: user, began: time)
     entries[user] = Entry(session: session, isQueued: true)
     if former?.isQueued != true { queue.append((user, time)) }
     unwritten.insert(user)
-    ended += forgetOldest()
+    ended += forgetOldest(but: user)
     write()
     return (session, true, ended)
   }
@@ -266,7 +266,7 @@ struct SessionTable: Sendable {
     var ended: [(session: Session, reason: String)] = []
     while gone < queue.count, ended.count < most {
       let (user, active) = queue[gone]
-      guard time.nanosecondsSince1970 - active.nanosecondsSince1970 >= idle else { break }
+      guard time.nanosecondsSince(active) >= idle else { break }
       gone += 1
       guard let session = entries[user]?.session else { continue }
       entries[user]?.isQueued = false
@@ -286,7 +286,7 @@ struct SessionTable: Sendable {
   }
 
   private func isOver(_ session: Session, at time: Timestamp) -> Bool {
-    time.nanosecondsSince1970 - session.lastActive.nanosecondsSince1970 >= idle
+    time.nanosecondsSince(session.lastActive) >= idle
   }
 
   private mutating func close(_ user: String, _ reason: String) -> [(session: Session, reason: String)] {
@@ -295,10 +295,10 @@ struct SessionTable: Sendable {
     return entries[user].map { [($0.session, reason)] } ?? []
   }
 
-  /// Forgets a tenth of the users once there are too many. Open sessions among them end.
-  private mutating func forgetOldest() -> [(session: Session, reason: String)] {
+  /// Forgets a tenth of the users once there are too many, but not this one. Open sessions among them end.
+  private mutating func forgetOldest(but newest: String) -> [(session: Session, reason: String)] {
     guard entries.count > limit else { return [] }
-    let oldest = entries.values.map(\.session).sorted {
+    let oldest = entries.values.map(\.session).filter { $0.user != newest }.sorted {
       ($0.isOpen ? 1 : 0, $0.lastActive) < ($1.isOpen ? 1 : 0, $1.lastActive)
     }.prefix(max(limit / 10, 1))
     for session in oldest {

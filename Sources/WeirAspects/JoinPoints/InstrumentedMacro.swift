@@ -53,9 +53,9 @@
   /// **Cost.** A call with no hook attached costs a load and a branch, about a nanosecond. For each method, the
   /// compiler compiles four more lines, and the type has two more properties.
   ///
-  /// The macro refuses protocols and extensions, types inside of a generic type or function, generic types inside of a
-  /// function, names that no method has, and everything that ``JoinPoint(_:root:omit:)`` refuses. The message says what
-  /// to do.
+  /// The macro refuses protocols and extensions, types inside of a generic type or of a generic function, generic types
+  /// inside of a function, names that no method has, and everything that ``JoinPoint(_:root:omit:)`` refuses. The
+  /// message says what to do.
   ///
   /// - Parameters:
   ///   - only: The methods and initialisers to instrument, by base name, `"like"`, or in full, `"open(url:)"`,
@@ -124,8 +124,7 @@
   /// that mentions `oldValue`. The property needs a type annotation. An override of an accessor needs the name that the
   /// accessor above has, or a name of its own and `root`.
   ///
-  /// **Cost.** The cost is that of ``Instrumented(only:except:)``. An initialiser of a class reads the class of the
-  /// object as well: one more load.
+  /// **Cost.** The cost is that of ``Instrumented(only:except:)``.
   ///
   /// The macro refuses methods of generic types without ``Instrumented(only:except:)``, of types that can't be copied,
   /// and of protocols; local functions, operators and deinitialisers; `consuming`, `borrowing`, `@inlinable` and

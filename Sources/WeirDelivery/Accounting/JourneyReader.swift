@@ -165,8 +165,13 @@ private struct JourneyReader {
     // An event before the place to which the provider was rewound was settled before the rewind.
     let isBefore = event.offset < position?.counts?.firstFrom ?? 0
     let isSettled = event.offset < position?.offset ?? 0 && !isBefore
-    // After a rewind, the event comes again, whatever the provider answered before. The ledger says so too.
-    if let position, position.counts?.rewinds ?? 0 > 0, event.offset >= position.offset { return (.pending, false) }
+    // After a rewind, an event from before the rewind comes again, whatever the provider answered then. The ledger says
+    // so too.
+    if let position, let counts = position.counts, counts.rewinds > 0, event.offset >= position.offset,
+      event.offset < counts.rewound
+    {
+      return (.pending, false)
+    }
     // The provider may have accepted the event after rejecting it: the event was delivered again by a redrive or after
     // a kill.
     if case .rejected(let reason)? = letters.last?.what, !notes.isRedriven,

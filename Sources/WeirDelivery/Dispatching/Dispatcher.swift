@@ -223,6 +223,9 @@ public final class Dispatcher: Sendable {
           WorkerOrders(
             provider: provider, name: name, options: options, configuration: configuration, clock: clock, log: log,
             feed: feed)))
+    }
+    // Once all can be added: a plan that nobody delivers by replaces no other.
+    for ((provider, options), name) in zip(providers, claimed) {
       try record(DeliveryPlan.Entry(name, options: options, mapper: provider.attachedMapper))
     }
     let (isLate, isRunning) = state.withLock { state in

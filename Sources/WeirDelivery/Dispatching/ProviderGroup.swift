@@ -39,7 +39,7 @@ public final class ProviderGroup: Provider, Sendable {
   }
 
   public func associate(_ user: EventUser) async throws {
-    for member in members { try await member.provider.associate(user) }
+    for member in members { try await member.provider.associate(member.mapper.mapped(user) ?? user) }
   }
 
   public func disassociate() async throws {
@@ -47,7 +47,11 @@ public final class ProviderGroup: Provider, Sendable {
   }
 
   public func identify(_ user: EventUser) async throws {
-    for member in members { try await member.provider.identify(user) }
+    for member in members {
+      guard let mapped = member.mapper.mapped(user) else { continue }
+      // What one member never accepts, the others are told all the same.
+      do { try await member.provider.identify(mapped) } catch is BatchRefused {}
+    }
   }
 
   /// Delivers events to each member that has not decided them. Throws a member's error if all events must come again.

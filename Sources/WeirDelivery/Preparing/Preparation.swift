@@ -76,7 +76,7 @@ package struct Preparation: Sendable {
     }
     var event = PreparedEvent(stored)
     event.annotations = annotations
-    mapper.derive(&event, &counted)
+    derive(&event)
     check(&event)
     flagDuplicate(&event)
     redaction?.redact(&event)
@@ -100,13 +100,18 @@ package struct Preparation: Sendable {
   /// Returns a default user as the provider gets the user. Returns `nil` for a user of whom the provider is told by the
   /// user's events alone, because the mapper withholds what is no event of the program.
   func prepare(_ user: EventUser) -> EventUser? {
-    var event = PreparedEvent(
-      StoredEvent(
-        offset: 0, id: EventID(opening: 0, sequence: 0), time: .now, name: EventType.reservedPrefix + "associated",
-        fields: [:], context: EventContext(user: user)))
-    if let pseudonym { event.replaceUser(by: pseudonym) }
-    var counts = PreparedEvent.Counts()
-    return mapper.map(&event, &counts) ? event.context.user : nil
+    var user = user
+    if let pseudonym { user.id = pseudonym(user.id) }
+    return mapper.mapped(user)
+  }
+
+  /// Adds the derived fields. With a pseudonym, they are derived from the pseudonym and not from the user's id.
+  private mutating func derive(_ event: inout PreparedEvent) {
+    guard let pseudonym else { return mapper.derive(&event, &counted) }
+    var other = event
+    other.replaceUser(by: pseudonym)
+    mapper.derive(&other, &counted)
+    event.fields = other.fields
   }
 
   private mutating func check(_ event: inout PreparedEvent) {
@@ -141,6 +146,19 @@ package struct Preparation: Sendable {
     guard let original = window?.original(of: event.stored) else { return }
     event.flags.insert(.duplicate(of: original))
     counted.duplicates += 1
+  }
+}
+
+extension EventMapper {
+  /// Returns what is known about a user as the provider gets it; `nil` if the mapper withholds what is no event of the
+  /// program.
+  func mapped(_ user: EventUser) -> EventUser? {
+    var event = PreparedEvent(
+      StoredEvent(
+        offset: 0, id: EventID(opening: 0, sequence: 0), time: .now, name: EventType.reservedPrefix + "associated",
+        fields: [:], context: EventContext(user: user)))
+    var counts = PreparedEvent.Counts()
+    return map(&event, &counts) ? event.context.user : nil
   }
 }
 

@@ -27,7 +27,8 @@
   /// each of the user's groups becomes a `group` call. A 400 refuses the batch.
   ///
   /// A request has the time at which it is made, `sentAt`. Segment takes the difference to its own clock off the times
-  /// of the events, so a clock of the machine that is wrong does no harm there. ``post(_:)`` reads the clock for this.
+  /// of the events, so a clock that is as wrong at the capture as at the sending does no harm there. ``post(_:)`` reads
+  /// the clock for this.
   public struct SegmentPreset: HTTPPreset {
     public let providerName = "segment"
     public let endpoint: String

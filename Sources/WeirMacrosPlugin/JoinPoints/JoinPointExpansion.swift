@@ -109,7 +109,9 @@
     private var reference: String {
       guard let typeName else { return descriptorName }
       // In an initialiser of a class, `Self` would read the object's class at each call.
-      if isInitializer || genericOwner != nil && !isInherited { return "\(home ?? typeName).\(descriptorName)" }
+      // A macro on an accessor does not see whether the accessor overrides another, whose descriptor is a member above.
+      let mayOverride = isInherited || kind == .accessor && genericOwner?.isClass == true
+      if isInitializer || genericOwner != nil && !mayOverride { return "\(home ?? typeName).\(descriptorName)" }
       return "Self.\(descriptorName)"
     }
 

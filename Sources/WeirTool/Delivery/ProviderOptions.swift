@@ -129,10 +129,23 @@
       var plan = try planFile.map(PlanSource.plan)?.routed
       let added = try addresses().map { named in
         var entry = plan?[named.name] ?? DeliveryPlan.Entry(named.name, options: Self.usualOptions)
-        let planned = entry.destination
-        entry.destination = destination(named.address)
-        entry.destination?.groups = planned?.groups ?? []
-        if entry.destination?.isURL == true { entry.destination?.pseudonymKey = planned?.pseudonymKey }
+        var destination = destination(named.address)
+        if let planned = entry.destination {
+          if planned.pseudonymKey != nil, !destination.isURL {
+            throw ToolError(
+              "the plan gives \(named.name) pseudonyms, which files can't have; give a URL with --to, or a provider of "
+                + "another plan")
+          }
+          // Without an option of its own, the other place is like the plan's.
+          if optionOfPlans == nil, planned.isURL == destination.isURL {
+            var moved = planned
+            moved.to = destination.to
+            destination = moved
+          }
+          destination.groups = planned.groups
+          destination.pseudonymKey = planned.pseudonymKey
+        }
+        entry.destination = destination
         return entry
       }
       if let known = plan?.entries.map(\.name), let name = names.first(where: { !known.contains($0) }) {

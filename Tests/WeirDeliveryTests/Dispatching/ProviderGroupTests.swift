@@ -55,6 +55,17 @@ struct ProviderGroupTests {
     #expect(numbers(two) == [0, 1, 2, 3])
   }
 
+  @Test func `a member is told of a user through its mapper, whatever another refuses`() async throws {
+    let one = ClosureProvider("one") { events in events.map { _ in .accepted } }
+    let (two, three) = (ScriptedProvider(name: "two"), ScriptedProvider(name: "three"))
+    let plain = EventMapper(.shorteningAddresses(in: "ip"))
+    let group = ProviderGroup(
+      "group", [one, two.mapped(by: plain), three.mapped(by: .only(events: "checkout.*"))])
+    try await group.identify(EventUser(id: "ann", traits: ["ip": "203.0.113.77"]))
+    #expect(two.calls == [.identify(EventUser(id: "ann", traits: ["ip": "203.0.113.0"]))])
+    #expect(three.calls.isEmpty)
+  }
+
   @Test func `a refused batch is halved for the member that refuses it`() async throws {
     let one = ScriptedProvider(name: "one")
     let two = ScriptedProvider(name: "two", finally: .refuseBatch("bad") { $0.fields["n"] == .int(3) })

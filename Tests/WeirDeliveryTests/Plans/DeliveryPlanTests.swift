@@ -294,6 +294,10 @@ struct DeliveryPlanTests {
     ),
     ("{\"providers\": {\"a\": {\"to\": \"http://x:99999\"}}}", ["to http://x:99999 is no URL"]),
     (
+      "{\"providers\": {\"a\": {\"to\": \"http://[::1]:18446744073709551617/\"}}}",
+      ["to http://[::1]:18446744073709551617/ is no URL"]
+    ),
+    (
       "{\"providers\": {\"a\": {\"user_memory\": 9223372036854775808}}}",
       ["user_memory is 9223372036854775808; write a number of at most 9223372036854775807"]
     ),

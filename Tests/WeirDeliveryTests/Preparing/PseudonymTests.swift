@@ -16,7 +16,9 @@ struct PseudonymTests {
       let provider = ScriptedProvider()
       var options = DeliveryOptions()
       options.pseudonym = pseudonym
-      let mapper = EventMapper(.adding("seen") { $0.context.user.map { .string($0.id) } })
+      let mapper = EventMapper(
+        .deriving(["derived": .text("user {context.user.id}")]),
+        .adding("seen") { $0.context.user.map { .string($0.id) } })
       try stage.dispatcher.add(provider.mapped(by: mapper), options: options)
       try stage.tracker.associate("ann", traits: ["plan": "free"])
       try stage.capture(1)
@@ -30,6 +32,7 @@ struct PseudonymTests {
       #expect(provider.delivered.map { $0.context.user?.id } == ["p-nna", "p-bob", nil, ""])
       #expect(provider.delivered.map { $0.stored.context.user?.id } == ["p-nna", "p-bob", nil, ""])
       #expect(provider.delivered[0].fields["seen"] == "p-nna")
+      #expect(provider.delivered[0].fields["derived"] == "user p-nna")
       try await stage.close()
       // Whoever delivers in the provider's name must give the same pseudonyms.
       var entry = DeliveryPlan.Entry("scripted", options: options, mapper: mapper)

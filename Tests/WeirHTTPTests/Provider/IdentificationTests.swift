@@ -2,6 +2,7 @@
 
 #if HTTP
   import Foundation
+  import Synchronization
   import Testing
   import Weir
   import WeirDelivery
@@ -158,6 +159,25 @@
       #expect(try await provider.deliver([telling(8, "free", user: 0)]) == [.accepted])
       #expect(told() == 8 * times + 1)
       await provider.shutdown()
+    }
+
+    @Test func `events that come again do not tell what is older than what was told`() async throws {
+      let asked = Mutex(0)
+      let server = try TestServer { request in
+        guard request.path == "/import" else { return .answer(200, body: #"{"status":1}"#) }
+        let isFirst = asked.withLock { count in
+          count += 1
+          return count == 1
+        }
+        return isFirst ? .answer(503, body: "") : .answer(200, body: #"{"status":1}"#)
+      }
+      defer { server.stop() }
+      let provider = try provider(.mixpanel, server)
+      let events = [telling(0, "free", user: 0), telling(1, "paid", user: 0)]
+      for _ in 0..<2 { _ = try? await provider.deliver(events) }
+      await provider.shutdown()
+      #expect(server.requests.map(\.path) == ["/engage", "/import", "/import"])
+      #expect(server.requests[0].text.contains(#""plan":"paid""#))
     }
 
     /// A trait that the vendor refuses is told apart, and costs neither the events nor the others' traits.
