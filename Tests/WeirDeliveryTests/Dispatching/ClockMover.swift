@@ -45,7 +45,8 @@ struct ClockMover: Sendable {
     var pause = Duration.microseconds(100)
     while try !condition() {
       if ContinuousClock.now > deadline { return false }
-      guard isBegun(), let standstill = standstill(providers, stubborn) else {
+      // Asked twice: a call that has come to its end in between has yet to say so.
+      guard isBegun(), let standstill = await lasting(providers, stubborn), isBegun() else {
         try? await Task.sleep(for: pause)
         pause = min(pause * 2, .milliseconds(4))
         continue
@@ -79,6 +80,22 @@ struct ClockMover: Sendable {
     var waits: [Alarm.Wait]
     /// The first time that somebody waits for; nil if nobody waits for one.
     var next: VirtualClock.Instant?
+  }
+
+  /// The standstill, looked at again after a while if a provider is called: a provider that says that it waits may have
+  /// yet to begin its sleep on the clock.
+  private func lasting(
+    _ providers: [any WaitingProvider], _ stubborn: [any WaitingProvider]
+  ) async -> Standstill? {
+    guard let first = standstill(providers, stubborn) else { return nil }
+    guard workers().contains(where: { $0.shared.read { $0.call != nil } }) else { return first }
+    for _ in 0..<5 {
+      try? await Task.sleep(for: .milliseconds(4))
+      guard let again = standstill(providers, stubborn), again.waits == first.waits, again.next == first.next else {
+        return nil
+      }
+    }
+    return first
   }
 
   /// Nil while somebody does something, or is about to.
