@@ -66,7 +66,7 @@ struct SessionFile {
     return Array(sessions.values)
   }
 
-  /// Whether most of the file would be outdated after these records are appended: then the file is to be written anew.
+  /// Whether the file has to be written anew, because most of its records would be outdated after `added` more.
   func isOutdated(adding added: Int, of known: Int) -> Bool { file == nil || recordCount + added > 4 * known + 1_024 }
 
   /// Appends these sessions.

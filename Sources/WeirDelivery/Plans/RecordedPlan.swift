@@ -1,5 +1,5 @@
-// RecordedPlan: what is done to the events of a provider, kept beside the provider's cursor. So whoever delivers in the
-// provider's name later can see whether the provider would get the same events, and whether it would get more.
+// RecordedPlan: what is done to the events of a provider, kept beside the provider's cursor. A later delivery in the
+// provider's name compares: would the provider get the same events, and would it get more of them?
 //
 // The file is `cursors/NAME.plan`: JSON with the keys of a plan that change events. The tool adds the key `by`. The
 // file is written under another name and renamed. Losing the file loses no event.
@@ -12,7 +12,7 @@ import WeirJSON
 package struct RecordedPlan: Hashable, Sendable {
   /// Who delivers under the plan.
   package enum Author: Hashable, Sendable {
-    /// A program, whose plan takes the place of any other: nobody else knows what its closures do.
+    /// A program. The program's plan replaces any other, because only the program knows its closures.
     case program
     /// The tool, which stands in for a program: its plan never takes the place of a program's.
     case tool

@@ -31,7 +31,7 @@
   /// Nested objects become parameters such as `price_amount`, `true` and `false` become texts, and null is left out. An
   /// array becomes its JSON text; an array of objects named `items` stays, for Google's events of sales.
   ///
-  /// Google answers every request with a success, and drops what Google does not accept. Therefore this
+  /// Google reports success for every request, also for events that Google drops. This
   /// preset rejects an event that Google would drop, or would keep without a part: a reserved or invalid name, more
   /// than 25 parameters, a value that is too long, an event that was captured more than 72 hours ago.
   /// ``encode(_:)`` reads the clock for this.
