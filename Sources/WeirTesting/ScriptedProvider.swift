@@ -77,7 +77,9 @@ public final class ScriptedProvider: Provider, Sendable {
     var delivered: [PreparedEvent] = []
     var inProgress = 0
     var overlaps = 0
-    var waiting = 0
+    /// The calls that sleep by the script, and what is left of their sleep; nil for those that hang.
+    var sleeping: [Int: (@Sendable () -> Duration)?] = [:]
+    var lastSleep = 0
     var isReleased = false
     var stubborn: [CheckedContinuation<Void, Never>] = []
   }
@@ -118,7 +120,13 @@ public final class ScriptedProvider: Provider, Sendable {
   public var overlaps: Int { state.withLock { $0.overlaps } }
 
   /// The number of calls that wait because of the script: for the time of ``Answer/slow(_:then:)``, or forever.
-  public var waiting: Int { state.withLock { $0.waiting } }
+  public var waiting: Int { state.withLock { $0.sleeping.count + $0.stubborn.count } }
+
+  /// What is left, on the provider's clock, until the first of the calls that are ``Answer/slow(_:then:)`` goes on;
+  /// zero or less while such a call is about to. Nil if there is no such call.
+  package var timeLeft: Duration? {
+    state.withLock { $0.sleeping.values.compactMap { $0 } }.map { $0() }.min()
+  }
 
   /// The number of answers that are not used yet.
   public var unusedAnswers: Int { state.withLock { $0.answers.count } }
@@ -172,10 +180,10 @@ extension ScriptedProvider {
       _ = keep(events, events.map { _ in .accepted })
       throw Failure(message)
     case .slow(let time, let answer):
-      try await whileWaiting { try await clock.sleep(for: time) }
+      try await sleep(for: time, on: clock)
       return try await verdicts(for: events, by: answer)
     case .stubborn(let answer):
-      await whileWaiting { await waitForRelease() }
+      await waitForRelease()
       return try await verdicts(for: events, by: answer)
     case .refuseBatch(let reason, let isBad):
       if events.contains(where: isBad) { throw BatchRefused(reason) }
@@ -183,7 +191,7 @@ extension ScriptedProvider {
     case .stop(let reason): throw DeliveryStopped(reason)
     case .hang:
       // The sleep ends only by cancellation.
-      while true { try await whileWaiting { try await Task.sleep(for: .seconds(3600)) } }
+      while true { try await sleeping(nil) { try await Task.sleep(for: .seconds(3600)) } }
     }
   }
 
@@ -207,9 +215,21 @@ extension ScriptedProvider {
     }
   }
 
-  private func whileWaiting(_ body: () async throws -> Void) async rethrows {
-    state.withLock { $0.waiting += 1 }
-    defer { state.withLock { $0.waiting -= 1 } }
+  /// Sleeps until a time that is fixed before the call counts as waiting: a clock that is moved in between is not moved
+  /// past that time by whoever looks at ``timeLeft``.
+  private func sleep<Time: Clock<Duration>>(for time: Duration, on clock: Time) async throws {
+    let deadline = clock.now.advanced(by: time)
+    let left: @Sendable () -> Duration = { clock.now.duration(to: deadline) }
+    try await sleeping(left) { try await clock.sleep(until: deadline, tolerance: nil) }
+  }
+
+  private func sleeping(_ left: (@Sendable () -> Duration)?, _ body: () async throws -> Void) async rethrows {
+    let number = state.withLock { state in
+      state.lastSleep += 1
+      state.sleeping.updateValue(left, forKey: state.lastSleep)
+      return state.lastSleep
+    }
+    defer { state.withLock { _ = $0.sleeping.removeValue(forKey: number) } }
     try await body()
   }
 

@@ -141,6 +141,7 @@ private final class SlowProvider: WaitingProvider {
 
   var sizes: [Int] { log.sizes }
   var waiting: Int { inner.waiting }
+  var timeLeft: Duration? { inner.timeLeft }
 
   func deliver(_ events: [PreparedEvent]) async throws -> [Verdict] {
     log.add(events.count)

@@ -12,6 +12,12 @@ import WeirTesting
 /// A provider whose calls wait for the test, and that says how many do.
 protocol WaitingProvider: Provider {
   var waiting: Int { get }
+  /// What is left on the clock until the first of the calls that sleep goes on; nil if none sleeps.
+  var timeLeft: Duration? { get }
+}
+
+extension WaitingProvider {
+  var timeLeft: Duration? { nil }
 }
 
 extension ScriptedProvider: WaitingProvider {}
@@ -46,7 +52,7 @@ struct ClockMover: Sendable {
     while try !condition() {
       if ContinuousClock.now > deadline { return false }
       // Asked twice: a call that has come to its end in between has yet to say so.
-      guard isBegun(), let standstill = await lasting(providers, stubborn), isBegun() else {
+      guard isBegun(), let standstill = standstill(providers, stubborn), isBegun() else {
         try? await Task.sleep(for: pause)
         pause = min(pause * 2, .milliseconds(4))
         continue
@@ -82,22 +88,6 @@ struct ClockMover: Sendable {
     var next: VirtualClock.Instant?
   }
 
-  /// The standstill, looked at again after a while if a provider is called: a provider that says that it waits may have
-  /// yet to begin its sleep on the clock.
-  private func lasting(
-    _ providers: [any WaitingProvider], _ stubborn: [any WaitingProvider]
-  ) async -> Standstill? {
-    guard let first = standstill(providers, stubborn) else { return nil }
-    guard workers().contains(where: { $0.shared.read { $0.call != nil } }) else { return first }
-    for _ in 0..<5 {
-      try? await Task.sleep(for: .milliseconds(4))
-      guard let again = standstill(providers, stubborn), again.waits == first.waits, again.next == first.next else {
-        return nil
-      }
-    }
-    return first
-  }
-
   /// Nil while somebody does something, or is about to.
   private func standstill(_ providers: [any WaitingProvider], _ stubborn: [any WaitingProvider]) -> Standstill? {
     // Looked at twice: if the same waits still go on, nobody did anything between.
@@ -126,6 +116,13 @@ struct ClockMover: Sendable {
       let known = worker.shared.read({ $0.call }).map { $0 == .inProgress ? providers + stubborn : stubborn } ?? []
       let isCalling = worker.shared.read { $0.call != nil }
       if isCalling, !known.contains(where: { $0.name == name && $0.waiting > 0 }) { return nil }
+    }
+    for provider in providers + stubborn {
+      guard let left = provider.timeLeft else { continue }
+      // The call is about to go on.
+      guard left > .zero else { return nil }
+      let time = clock.now.advanced(by: left)
+      found.next = min(found.next ?? time, time)
     }
     return found
   }
