@@ -7,6 +7,7 @@
 #   make bench-sync         what waiting for the disk costs, on the disk of DIR ($(BUILD))
 #   make bench-micro        micro-benchmarks of single calls (builds its tools first)
 #   make recovery-bench     what recovery costs: by the number of segments, by the byte, of a full ring
+#   make drain-bench        what follows a capture costs: processor time an event of all threads, beside write()
 #   make batch-bench        what batch segments cost, and how much smaller they are, beside LZ4 itself
 #   make delivery-bench     what delivery costs: as JSON, to files, over HTTP on loopback; beside the disk and a socket
 #   make hook-bench         what a join point costs a call: with nothing attached, and with advice that counts
@@ -29,6 +30,7 @@ bench-build: need-swift need-lz4 need-c
 bench: bench-build
 	$(BENCH_RUN) $(BENCH_FLAGS)
 	@$(MAKE) --no-print-directory bench-charts
+	@$(MAKE) --no-print-directory drain-bench
 	@$(MAKE) --no-print-directory batch-bench
 	@$(MAKE) --no-print-directory delivery-bench
 	@$(MAKE) --no-print-directory hook-bench
@@ -46,6 +48,18 @@ recovery-bench: need-c $(C)/bench/recovery_bench
 	$(C)/bench/recovery_bench $(RECOVERY_BENCH_FLAGS)
 
 $(C)/bench/recovery_bench: Benchmarks/Recovery/recovery_bench.c Tests/C/check.h $(C)/libcweir.a
+	@mkdir -p $(@D)
+	$(CC) $(C_FLAGS) $(CFLAGS) $< $(C)/libcweir.a $(C_LIBS) -o $@
+
+# What follows a capture costs, in C alone. DRAIN_BENCH_FLAGS: --events N, --rounds N. TMPDIR says on which file system.
+DRAIN_BENCH_FLAGS =
+
+.PHONY: drain-bench
+
+drain-bench: need-c $(C)/bench/drain_bench
+	$(C)/bench/drain_bench $(DRAIN_BENCH_FLAGS)
+
+$(C)/bench/drain_bench: Benchmarks/Draining/drain_bench.c Tests/C/check.h $(C)/libcweir.a
 	@mkdir -p $(@D)
 	$(CC) $(C_FLAGS) $(CFLAGS) $< $(C)/libcweir.a $(C_LIBS) -o $@
 
