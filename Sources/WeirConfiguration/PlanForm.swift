@@ -1,5 +1,5 @@
-// PlanForm: in which form a configuration has a value of a plan's file. The table of the file's keys decides, so that a
-// key that is new in plans is a key of configurations too.
+// PlanForm: the form in which a configuration has a value of a plan's file. The table of the file's keys determines the
+// form, so a key that is new in plans is a key of configurations too.
 
 #if Configuration
   import WeirDelivery

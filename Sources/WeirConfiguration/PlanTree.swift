@@ -36,7 +36,7 @@
       }
     }
 
-    /// Returns the plan of the configuration and the file. If it is `nil`, there are problems.
+    /// Returns the plan of the configuration and the file. If the plan is `nil`, there are problems.
     mutating func plan(over file: DocumentNode?) async -> DocumentNode? {
       let plan = await value(PlanForm(.map(PlanKeys.plan)), [], over: file)
       if file == nil, plan?["providers"] == nil, problems.isEmpty {
@@ -100,7 +100,8 @@
       key.isEmpty ? file : await value(.json, key) ?? file
     }
 
-    /// A contract that is written key by key, as in a file with structure, would be passed over without a word.
+    /// Refuses a contract that is written key by key, as in a file with structure: nobody asks for keys of a contract,
+    /// so the contract would have no effect, and no error would say so.
     private mutating func refuseMap(_ key: [String]) async {
       for part in ["contract", "version"] {
         guard (try? await config.fetchString(forKey: ConfigKey(key + [part]))) != nil else { continue }
@@ -136,7 +137,7 @@
       return nil
     }
 
-    // Fetched, because a value that is merely got is nil as well if it can't be read.
+    // The values are fetched: the synchronous calls return nil also for a value that can't be read.
     private func content(_ form: PlanForm, _ key: ConfigKey) async throws -> DocumentNode? {
       switch form {
       case .text: return try await config.fetchString(forKey: key).map { .text($0) }

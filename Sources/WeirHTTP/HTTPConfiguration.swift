@@ -121,8 +121,9 @@
     /// Creates a configuration with the default values.
     public init() {}
 
-    /// Returns the configuration with a ``timeout`` and a ``callTime`` that a call has time for: a call that is
-    /// cancelled returns no verdicts, and says nothing about the endpoint, so that a second endpoint would get nothing.
+    /// Returns the configuration with a ``timeout`` and a ``callTime`` whose sum is below the time of a call. A call
+    /// that is cancelled returns no verdicts and counts as no failure of the endpoint, so a second endpoint would get
+    /// nothing.
     func fitting(_ attemptTimeout: Duration) -> HTTPConfiguration {
       guard callTime + timeout >= attemptTimeout else { return self }
       var configuration = self

@@ -52,8 +52,9 @@
     /// The body size that can be sent and answered in time.
     private let size = Lock(CallSize())
     private let hosts: Lock<HostChoice>
-    /// The hash of what the vendor was told of users apart from their events, by the user's id, while no event of theirs
-    /// that tells was accepted. A batch that is halved until its fault is alone does not tell it again at each step.
+    /// The hash of what the vendor was told of a user apart from the user's events, by the user's id. The hash is kept
+    /// until the vendor is told of the user in another way: with an accepted event, or without any event. So a batch
+    /// that is halved until its fault is alone does not tell the same again at each step.
     private let told = Lock<[String: Int]>([:])
     private static let mostTold = 10_000
     private let start = ContinuousClock.now
@@ -150,6 +151,8 @@
         let end = ContinuousClock.now + configuration.callTime.bounded
         if !parts.isEmpty { try await tell(apart: parts[...], until: end) }
         try await tell(preset.identify([user]), until: end)
+        // What was told before may be other than this, and must be told again if it comes again.
+        forget(told: user)
       } catch {
         throw scrubber.clean(error)
       }
@@ -340,8 +343,8 @@
         for _ in 0..<cut.leftOut {
           provider.note(BatchRefused("it is larger than the endpoint's limit for an event"))
         }
-        // Of a user, the last event counts: what the vendor was told apart from events may be newer than what an event
-        // tells that comes again.
+        // Of a user, the last event counts. After a failure, events come again, and the vendor may have been told what
+        // the last of them tells: then the earlier ones would tell what is older.
         var last: [String: EventUser] = [:]
         for user in events.filter(\.identifies).compactMap(\.context.user) { last[user.id] = user }
         let untold = Set(

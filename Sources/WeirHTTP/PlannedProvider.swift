@@ -12,10 +12,11 @@
     /// ```
     ///
     /// The plan determines compression, TLS, the second endpoint and, if the plan has any, the status rules; and
-    /// `configuration` the rest. If a call has no time for ``HTTPConfiguration/timeout`` and
-    /// ``HTTPConfiguration/callTime`` (`DeliveryOptions.attemptTimeout`), they are at most half and a third of the
-    /// call's time. Reads the key. Throws `invalid` if the entry has no URL, if the key or a certificate
-    /// is missing or unusable, and what ``init(_:name:configuration:client:)`` throws.
+    /// `configuration` the rest. If the sum of ``HTTPConfiguration/timeout`` and ``HTTPConfiguration/callTime`` is not
+    /// below `DeliveryOptions.attemptTimeout`, the first is at most half of that time, and the second at most a third.
+    ///
+    /// Reads the key. Throws `invalid` if the entry has no URL, if the key or a certificate is missing or unusable, and
+    /// what ``init(_:name:configuration:client:)`` throws.
     public convenience init(
       _ entry: DeliveryPlan.Entry, configuration: HTTPConfiguration = HTTPConfiguration()
     ) throws(WeirError) {

@@ -42,7 +42,8 @@ public struct Session: Hashable, Sendable {
 }
 
 extension Timestamp {
-  /// The time from another time to this one, in nanoseconds, or as many as there can be: a file may have any times.
+  /// The time from another time to this one, in nanoseconds. A difference that is too large for the type is the largest
+  /// or the least value of the type, because a file may have any times.
   func nanosecondsSince(_ other: Timestamp) -> Int64 {
     let (difference, overflow) = nanosecondsSince1970.subtractingReportingOverflow(other.nanosecondsSince1970)
     return overflow ? (self < other ? .min : .max) : difference

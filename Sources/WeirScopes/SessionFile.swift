@@ -69,6 +69,9 @@ struct SessionFile {
   /// Whether the file has to be written anew, because most of its records would be outdated after `added` more.
   func isOutdated(adding added: Int, of known: Int) -> Bool { file == nil || recordCount + added > 4 * known + 1_024 }
 
+  /// Has the file written anew by the next write.
+  mutating func outdate() { file = nil }
+
   /// Appends these sessions.
   mutating func append(_ changed: [Session]) throws(WeirError) {
     guard let file else { return try rewrite(changed) }

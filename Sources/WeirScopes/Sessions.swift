@@ -215,8 +215,8 @@ struct SessionTable: Sendable {
     limit = configuration.limit
     now = configuration.now
     // Of more users than may be known now, those whose sessions are open, and the latest.
-    let known = sessions.sorted { ($0.isOpen ? 1 : 0, $0.lastActive) < ($1.isOpen ? 1 : 0, $1.lastActive) }.suffix(
-      limit)
+    let known = sessions.sorted { ($0.isOpen ? 1 : 0, $0.lastActive) < ($1.isOpen ? 1 : 0, $1.lastActive) }
+      .suffix(limit)
     for session in known.sorted(by: { $0.lastActive < $1.lastActive }) {
       entries[session.user] = Entry(session: session, written: session.lastActive, isQueued: session.isOpen)
       if session.isOpen { queue.append((session.user, session.lastActive)) }
@@ -308,6 +308,11 @@ struct SessionTable: Sendable {
       forgotten.append(closed)
     }
     unwritten.subtract(oldest.map(\.user))
+    if forgotten.count > limit {
+      // While the disk takes no records, the list must not grow. A file that is written anew has no forgotten users.
+      forgotten = []
+      file.outdate()
+    }
     return oldest.filter(\.isOpen).map { ($0, "idle") }
   }
 

@@ -77,7 +77,7 @@ public final class ScriptedProvider: Provider, Sendable {
     var delivered: [PreparedEvent] = []
     var inProgress = 0
     var overlaps = 0
-    /// The calls that sleep by the script, and what is left of their sleep; nil for those that hang.
+    /// The calls that sleep by the script, and what is left of their sleep; `nil` for calls that hang.
     var sleeping: [Int: (@Sendable () -> Duration)?] = [:]
     var lastSleep = 0
     var isReleased = false
@@ -122,8 +122,8 @@ public final class ScriptedProvider: Provider, Sendable {
   /// The number of calls that wait because of the script: for the time of ``Answer/slow(_:then:)``, or forever.
   public var waiting: Int { state.withLock { $0.sleeping.count + $0.stubborn.count } }
 
-  /// What is left, on the provider's clock, until the first of the calls that are ``Answer/slow(_:then:)`` goes on;
-  /// zero or less while such a call is about to. Nil if there is no such call.
+  /// The time, on the provider's clock, until the first of the calls that are ``Answer/slow(_:then:)`` goes on. Zero or
+  /// less if the time has come and the call has yet to go on; `nil` if there is no such call.
   package var timeLeft: Duration? {
     state.withLock { $0.sleeping.values.compactMap { $0 } }.map { $0() }.min()
   }
@@ -215,8 +215,8 @@ extension ScriptedProvider {
     }
   }
 
-  /// Sleeps until a time that is fixed before the call counts as waiting: a clock that is moved in between is not moved
-  /// past that time by whoever looks at ``timeLeft``.
+  /// Sleeps until a time that is fixed before the call counts as waiting. So a test that sees the call waiting, and
+  /// moves the clock by ``timeLeft``, never moves the clock past that time.
   private func sleep<Time: Clock<Duration>>(for time: Duration, on clock: Time) async throws {
     let deadline = clock.now.advanced(by: time)
     let left: @Sendable () -> Duration = { clock.now.duration(to: deadline) }

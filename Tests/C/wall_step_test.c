@@ -1,7 +1,7 @@
 /*
  * wall_step_test.c: the wall clock is set back and forth while events are captured and drained. No event is lost, none
- * is there twice or out of order, each has a wall time of a clock that was set at some moment, and the monotonic times
- * know nothing of it.
+ * is there twice or out of order. Each has a wall time of a clock that was set at some moment. The monotonic times do
+ * not change with the wall clock.
  *
  * The wall clock of this process is shifted: the library asks for it by clock_gettime, which is the one below.
  */
@@ -18,7 +18,7 @@ static const int64_t shifts[] = {0, HOUR, -HOUR, 365 * 24 * HOUR, -3650 * 24 * H
 
 enum { SHIFTS = sizeof shifts / sizeof *shifts, EVENTS = 20000, EACH = 500 };
 
-/* What the rates and offsets of clocks are measured to. */
+/* The largest error of the measured rates and offsets of clocks. */
 enum { SLACK_NS = 5000000 };
 
 static _Atomic int64_t wall_shift;

@@ -82,6 +82,6 @@ expect_fetched WithServices swift-configuration swift-metrics swift-service-life
 echo 'ok: a consumer with the traits Lifecycle, Metrics and Configuration fetches the package of each'
 
 if [ "${1-}" = --long ]; then build_and_run WithHTTP; else resolve WithHTTP; fi
-# The client of HTTP uses swift-configuration, and swift-nio-extras, which names the service package as its own.
+# The client of HTTP depends on swift-configuration, and on swift-nio-extras, which depends on the service package.
 expect_fetched WithHTTP async-http-client swift-configuration swift-nio swift-service-lifecycle
 echo 'ok: a consumer with the trait HTTP fetches async-http-client, no server'

@@ -257,4 +257,29 @@ struct SessionsTests {
       #expect(try Sessions(tracker).session(of: "ann") != nil)
     }
   }
+
+  @Test func `users who are forgotten while the disk fails do not come back`() throws {
+    try withDirectory { directory throws in
+      let isFailing = Atomic<Bool>(false)
+      do {
+        let tracker = try Tracker(directory: directory, configuration: quiet { $0.whenFull = .block })
+        var configuration = Sessions.Configuration()
+        configuration.limit = 10
+        configuration.calls = SystemCalls { call in
+          call == .write && isFailing.load(ordering: .relaxed) ? ENOSPC : nil
+        }
+        let sessions = try Sessions(tracker, configuration: configuration)
+        sessions.with(user: "first") {}
+        isFailing.store(true, ordering: .relaxed)
+        for number in 0..<40 { sessions.with(user: "u\(number)") {} }
+        isFailing.store(false, ordering: .relaxed)
+        try tracker.close()
+        withExtendedLifetime(sessions) {}
+      }
+      let tracker = try Tracker(directory: directory, configuration: quiet { $0.whenFull = .block })
+      let sessions = try Sessions(tracker)
+      #expect(sessions.session(of: "first") == nil)
+      #expect((0..<40).filter { sessions.session(of: "u\($0)") != nil } == Array(30..<40))
+    }
+  }
 }

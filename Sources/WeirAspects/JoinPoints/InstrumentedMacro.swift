@@ -1,5 +1,5 @@
-// The declarations of the macros for join points: @Instrumented for a type, @JoinPoint for a method, an initialiser or an
-// accessor, @FunctionJoinPoint for a function at file scope.
+// The declarations of the macros for join points: @Instrumented for a type, @JoinPoint for a method, an initialiser or
+// an accessor, @FunctionJoinPoint for a function at file scope.
 //
 // Available with the trait Macros only, like EventMacro.swift. @JoinPoint needs arbitrary names, because labels
 // distinguish methods, and @Instrumented needs them for accessors. The compiler refuses a macro with arbitrary names at
@@ -67,8 +67,8 @@
   public macro Instrumented(only: [String] = [], except: [String] = []) =
     #externalMacro(module: "WeirMacrosPlugin", type: "InstrumentedMacro")
 
-  /// Makes a method, an initialiser or an accessor a join point: adds a static property, the descriptor, and a body that
-  /// tells the descriptor of each call.
+  /// Makes a method, an initialiser or an accessor a join point: adds a static property, the descriptor, and a body
+  /// that tells the descriptor of each call.
   ///
   /// ```swift
   /// class ItemPage {
@@ -104,10 +104,10 @@
   ///
   /// **Initialisers.** The owner is the type, the result the object: `JoinPoint<ItemPage.Type, (title: String, ()),
   /// ItemPage>`. Advice before the call receives the class of the object that is going to be made, and no object. The
-  /// outcome of an initialiser that may return nil is an optional. Each initialiser is a join point of its own, also one
-  /// that overrides: every object of a subclass is made by an initialiser of the superclass too, so hooks hear
-  /// subclasses that are not instrumented. What a `defer` of the initialiser changes in a structure comes after the
-  /// value that advice receives.
+  /// outcome of an initialiser that may return nil is an optional. Each initialiser is a join point of its own, even if
+  /// the initialiser overrides another: every object of a subclass is made by an initialiser of the superclass too, so
+  /// hooks hear subclasses that are not instrumented. Advice receives the value of a structure before a `defer` of the
+  /// initialiser changes the value.
   ///
   /// **Accessors.** Write the attribute with a name before `get`, `set`, `willSet` or `didSet`, of a property or of a
   /// subscript, in the body of a type with ``Instrumented(only:except:)``:

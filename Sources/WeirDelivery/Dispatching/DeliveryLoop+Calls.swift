@@ -168,7 +168,7 @@ extension DeliveryLoop {
     case .failed(let reason, let after):
       let now = clock.now
       stop = nil
-      // A failed call is a call: its budget may ask for a longer pause.
+      // The budget counts a failed call too, and may ask for a longer pause.
       quietUntil = max(quietUntil, now + backoff.failed(retryAfter: after, random: configuration.random()))
       breaker.failed(at: now)
       keepBackoff()

@@ -126,14 +126,12 @@ public struct DeliveryOptions: Sendable {
   /// Traits and fields may tell who a user is, too: leave them out with an ``EventMapper``.
   public var pseudonym: Pseudonym?
 
-  /// What the provider is told of each event beside the event's content. Default
-  /// ``Annotations/standard``.
+  /// What the provider is told of each event beside the event's content. Default ``Annotations/standard``.
   ///
   /// `EventJSON`, and so files and `JSONPreset`, has the key `kind` and, in `flags`, the keys `violations`, `defaulted`
   /// and `duplicate_of`. Vendors get properties of the same names with the prefix `weir_`, such as `weir_violations`,
-  /// beside the event's own fields. ``Annotations/monotonic`` is two keys, `monotonic` and `boot`. An event without
-  /// kind and findings has none of the others. Each list has at most 20 texts
-  /// of at most 256 bytes.
+  /// beside the event's own fields. ``Annotations/monotonic`` stands for two keys, `monotonic` and `boot`. An event
+  /// without kind and findings has none of the other keys. Each list has at most 20 texts of at most 256 bytes.
   public var annotations = Annotations.standard
 
   /// Whether the provider gets the log's notices of events that are missing, as events `weir.gap`. Default `true`: a

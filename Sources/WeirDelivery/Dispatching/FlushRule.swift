@@ -20,8 +20,8 @@ public protocol FlushRule: Sendable {
   /// Returns how long the events still wait. With zero or less, the events go out. With a time, the rule is asked again
   /// after the time, or when events came. With `nil`, the rule is asked again when events came.
   ///
-  /// Called on the provider's thread when events came or left, and after the returned time. Never called without waiting
-  /// events.
+  /// Called on the provider's thread when events came or left, and after the returned time. Never called while no event
+  /// waits.
   func wait(of waiting: WaitingEvents) -> Duration?
 }
 

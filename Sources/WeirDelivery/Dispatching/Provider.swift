@@ -69,9 +69,11 @@ public protocol Provider: Sendable {
   func disassociate() async throws
 
   /// Tells the provider what is known about a user whom no event names yet: called after ``associate(_:)``, once for
-  /// each change and not again after a restart. Events tell of their own users with ``PreparedEvent/identifies``. If
-  /// the provider rejects such an event, this is called for the user, because no other event may come. A later event of
-  /// the user tells again. If that call throws anything but ``BatchRefused``, the event is delivered again.
+  /// each change and not again after a restart. Events tell of their own users with ``PreparedEvent/identifies``.
+  ///
+  /// If the provider rejects an event that tells of its user, this function is called for the user, because no other
+  /// event of the user may come. If the call throws anything but ``BatchRefused``, the event is delivered again. A
+  /// later event of the user tells again.
   func identify(_ user: EventUser) async throws
 
   /// Delivers events, in the order of their offsets. Returns a verdict for each event, in the same order.

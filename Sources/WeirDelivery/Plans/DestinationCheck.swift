@@ -28,7 +28,7 @@ extension DeliveryPlan.Destination {
     }
     // A port alone is no host, and neither is an address in brackets that do not close.
     let host = authority.hasPrefix("[") ? authority.prefix { $0 != "]" } : authority.prefix { $0 != ":" }
-    // Of a number that is too large, Foundation says that there is none.
+    // For a port number that is too large, Foundation says that the URL has no port.
     let port = authority.dropFirst(host.count).drop { $0 == "]" }.dropFirst()
     guard let url = URL(string: to), let known = url.host, !known.isEmpty, !host.isEmpty,
       port.isEmpty || (1...65_535).contains(Int(port) ?? 0)

@@ -14,7 +14,7 @@ package struct RecordedPlan: Hashable, Sendable {
   package enum Author: Hashable, Sendable {
     /// A program. The program's plan replaces any other, because only the program knows its closures.
     case program
-    /// The tool, which stands in for a program: its plan never takes the place of a program's.
+    /// The tool, which stands in for a program. The tool's plan never takes the place of a program's plan.
     case tool
   }
 
@@ -61,8 +61,8 @@ package struct RecordedPlan: Hashable, Sendable {
     self.init(text: String(decoding: try calls.read(file, count, at: 0), as: UTF8.self))
   }
 
-  /// Records the plan for a provider, in place of `recorded`, unless that is the same plan, or a program's and this the
-  /// tool's.
+  /// Records the plan for a provider, in place of `recorded`. Writes nothing if `recorded` is the same plan, or if
+  /// `recorded` is a program's plan and this one is the tool's.
   func write(
     over recorded: RecordedPlan?, for name: String, in logDirectory: String, calls: SystemCalls
   ) throws(WeirError) {
@@ -79,8 +79,9 @@ package struct RecordedPlan: Hashable, Sendable {
 
   // MARK: What is kept from the provider
 
-  /// What this plan keeps from the provider, and `other` does not, as a plan's file says it: pseudonyms, redaction, the
-  /// contract, which may mark fields as sensitive, and the steps that leave out or shorten fields.
+  /// What this plan keeps from the provider, and `other` does not, in the words of a plan's file: pseudonyms,
+  /// redaction, the contract, which may mark fields as sensitive, and the steps that leave out fields or shorten
+  /// addresses.
   package func kept(notBy other: RecordedPlan) -> [String] {
     Self.kept(text).subtracting(Self.kept(other.text)).sorted()
   }

@@ -34,8 +34,8 @@ extension EventMapper {
   /// .deriving(["average": .ratio("total", "items"), "page": .copy("context.view.name")], from: "checkout.*")
   /// ```
   ///
-  /// Otherwise like ``deriving(_:)``: fields of the event are never replaced, and the rules
-  /// see the true values of sensitive fields.
+  /// Otherwise like ``deriving(_:)``: fields of the event are never replaced, and the rules see the true values of
+  /// sensitive fields.
   public static func deriving(_ fields: KeyValuePairs<String, DerivedField>, from patterns: String...) -> EventMapper {
     deriving(fields.map { ($0.key, $0.value) }, from: patterns)
   }

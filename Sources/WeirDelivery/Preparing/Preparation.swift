@@ -97,15 +97,15 @@ package struct Preparation: Sendable {
     return mapper.map(&event, &counts) ? event : nil
   }
 
-  /// Returns a default user as the provider gets the user. Returns `nil` for a user of whom the provider is told by the
-  /// user's events alone, because the mapper withholds what is no event of the program.
+  /// Returns a default user as the provider gets the user. Returns `nil` if the mapper withholds what is no event of
+  /// the program: then only the user's events tell the provider of the user.
   func prepare(_ user: EventUser) -> EventUser? {
     var user = user
     if let pseudonym { user.id = pseudonym(user.id) }
     return mapper.mapped(user)
   }
 
-  /// Adds the derived fields. With a pseudonym, they are derived from the pseudonym and not from the user's id.
+  /// Adds the derived fields. With a pseudonym, the fields are derived from the pseudonym and not from the user's id.
   private mutating func derive(_ event: inout PreparedEvent) {
     guard let pseudonym else { return mapper.derive(&event, &counted) }
     var other = event

@@ -48,9 +48,10 @@ public struct PreparedEvent: Hashable, Sendable {
   /// other traits than the provider was told. A provider that knows users sends the traits with this event, and only
   /// with such events.
   ///
-  /// A provider counts as told when it accepts the event. If it rejects the event, ``Provider/identify(_:)`` tells.
-  /// What it was told is stored beside its cursor, so a restart repeats nothing that was accepted. A kill may repeat
-  /// what was told since the last move of the cursor.
+  /// A provider counts as told when the provider accepts the event. If the provider rejects the event,
+  /// ``Provider/identify(_:)`` is called for the user. What the provider was told is stored beside the provider's
+  /// cursor, so a restart repeats nothing that was accepted. A kill may repeat what was told since the last move of the
+  /// cursor.
   public package(set) var identifies = false
 
   /// Creates an event as it is in the log, before any change.

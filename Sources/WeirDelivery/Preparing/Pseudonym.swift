@@ -7,9 +7,9 @@ import Weir
 /// The module WeirHTTP makes the usual pseudonym, a keyed hash, from a key. The same id always has the same pseudonym,
 /// so a provider sees one user as one. Providers with different keys can't compare their users.
 public struct Pseudonym: Sendable {
-  /// A text that differs if the pseudonyms differ, and tells nothing about them. A program's dispatcher keeps it beside
-  /// the provider's cursor, so that the tool does not deliver the true ids, or other pseudonyms, in the name of a
-  /// program's provider.
+  /// A text that differs if the pseudonyms differ, and tells nothing about them. Dispatchers and the tool keep the text
+  /// beside the provider's cursor, so that the tool does not deliver the true ids, or other pseudonyms, in the
+  /// provider's name.
   public let fingerprint: String
 
   private let replacement: @Sendable (String) -> String

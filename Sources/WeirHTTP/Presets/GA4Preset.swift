@@ -31,10 +31,9 @@
   /// Nested objects become parameters such as `price_amount`, `true` and `false` become texts, and null is left out. An
   /// array becomes its JSON text; an array of objects named `items` stays, for Google's events of sales.
   ///
-  /// Google reports success for every request, also for events that Google drops. This
-  /// preset rejects an event that Google would drop, or would keep without a part: a reserved or invalid name, more
-  /// than 25 parameters, a value that is too long, an event that was captured more than 72 hours ago.
-  /// ``encode(_:)`` reads the clock for this.
+  /// Google reports success for every request, also for events that Google drops. This preset rejects an event that
+  /// Google would drop, or would keep without a part: a reserved or invalid name, more than 25 parameters, a value that
+  /// is too long, an event that was captured more than 72 hours ago. ``encode(_:)`` reads the clock for this.
   ///
   /// A trait never costs an event. A text of more than 36 characters is cut, as Google's own libraries do. A trait with
   /// a reserved or invalid name, or a name of more than 24 characters, any other value that is too long, and the traits
@@ -202,7 +201,7 @@
         count += 1
       }
       var isEngaged = false
-      // What Weir adds must not cost the event: it is cut, and goes only where there is room.
+      // What Weir adds must not cost the event. So annotations are cut, and added only where there is room.
       var plain = event
       plain.annotations = []
       for leaf in FieldObject(plain.properties().filter { $0.name != clientName }).leaves {

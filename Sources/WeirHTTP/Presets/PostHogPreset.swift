@@ -107,7 +107,8 @@
       object.add("event", name)
       object.add("distinct_id", user.id)
       if let event {
-        // The same whenever it is sent again, and another than the event's and other groups'.
+        // The id is the same whenever the part is sent again, and differs from the ids of the event and of other
+        // groups.
         let kind = "\(event.stored.id) \(name) \(properties["$group_type"].map { "\($0)" } ?? "")"
         object.add(
           "uuid",

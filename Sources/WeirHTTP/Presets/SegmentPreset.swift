@@ -26,9 +26,9 @@
   /// A user whose traits Segment was not told becomes an `identify` call before the user's event, in the same request;
   /// each of the user's groups becomes a `group` call. A 400 refuses the batch.
   ///
-  /// A request has the time at which it is made, `sentAt`. Segment takes the difference to its own clock off the times
-  /// of the events, so a clock that is as wrong at the capture as at the sending does no harm there. ``post(_:)`` reads
-  /// the clock for this.
+  /// A request has the time at which the request is made, `sentAt`. Segment subtracts the difference between `sentAt`
+  /// and Segment's clock from the times of the events. So a clock that is as wrong at the capture as at the sending
+  /// does no harm. ``post(_:)`` reads the clock for this.
   public struct SegmentPreset: HTTPPreset {
     public let providerName = "segment"
     public let endpoint: String

@@ -13,11 +13,11 @@
 
     var kind: Kind
 
-    /// The base name without backticks. For an accessor the name of the property, `subscript`, or nothing, if the
-    /// macro sees the accessor alone.
+    /// The base name without backticks. For an accessor the name of the property or `subscript`; empty if the macro
+    /// sees the accessor alone.
     var name: String
 
-    /// `get`, `set`, `willSet` or `didSet`; nothing for what is no accessor.
+    /// `get`, `set`, `willSet` or `didSet`; empty if the declaration is no accessor.
     var accessorName = ""
 
     /// The place of messages about the declaration: its name.
@@ -31,7 +31,7 @@
     var isAsync: Bool
     var throwsClause: ThrowsClauseSyntax?
 
-    /// The type of the result; `nil` for none, and if the macro does not see the type.
+    /// The type of the result; `nil` if there is no result, and if the macro does not see the type.
     var returnType: TypeSyntax?
 
     /// The type of the property or subscript that has the accessor; `nil` if the macro does not see the type.

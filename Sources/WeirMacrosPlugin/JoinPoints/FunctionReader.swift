@@ -205,8 +205,8 @@
         "accessorPlace", at: position,
         isType
           ? "a macro on an accessor can't declare a join point; put @Instrumented on '\(typeName ?? "")', which does"
-          : "a macro on an accessor can't declare a join point, and here no @Instrumented type does; declare a JoinPoint "
-            + "and call withJoinPoint(…) in the accessor")
+          : "a macro on an accessor can't declare a join point, and here no @Instrumented type does; declare a "
+            + "JoinPoint and call withJoinPoint(…) in the accessor")
       return false
     }
 
@@ -243,8 +243,8 @@
         why = "a parameter named self hides the object that hooks are given; give it another name in the body"
       } else if let body = function.body, function.kind != .function, hasCaptureList(body) {
         why =
-          "'\(name)' has a closure with a capture list, which the compiler refuses in a body that a macro wrote; move the "
-          + "closure into a method"
+          "'\(name)' has a closure with a capture list, which the compiler refuses in a body that a macro wrote; move "
+          + "the closure into a method"
       } else if function.kind == .accessor, !["get", "set", "willSet", "didSet"].contains(name) {
         why = "'\(name)' lends a value instead of returning one; put @JoinPoint on get, set, willSet or didSet"
       } else if let body = function.body, hasCaptureList(body), throwing(function) == .rethrowing {
@@ -264,8 +264,9 @@
   /// The attributes that compile a body into other modules.
   private let inlinedAttributes = ["inlinable", "_transparent", "_alwaysEmitIntoClient", "backDeployed"]
 
-  /// Notes a fault if a static stored property can't be had: in a type inside of a generic type or function, and in a
-  /// generic type without @Instrumented, which declares the descriptors beside the type.
+  /// Notes a fault if no place for a static descriptor exists: in a type inside of a generic type or function, in a
+  /// generic type inside of a function, and in a generic type without @Instrumented, which declares the descriptors
+  /// beside the type.
   func checkGeneric(
     _ context: [Syntax], isInstrumented: Bool = false, at position: some SyntaxProtocol, _ faults: inout Faults
   ) -> Bool {
@@ -276,15 +277,15 @@
       if depth > 0 || outer.asProtocol((any DeclGroupSyntax).self) == nil {
         faults.add(
           "generic", at: position,
-          "'\(name)' is generic, and nothing inside of it has a static descriptor; declare a JoinPoint outside of it and "
-            + "call withJoinPoint(…) in the method")
+          "'\(name)' is generic, and nothing inside of it has a static descriptor; declare a JoinPoint outside of it "
+            + "and call withJoinPoint(…) in the method")
         return false
       }
       guard context.dropFirst().allSatisfy({ $0.asProtocol((any DeclGroupSyntax).self) != nil }) else {
         faults.add(
           "genericLocal", at: position,
-          "'\(name)' is generic, and its descriptors would be beside it, where only a type or a file can have them; move "
-            + "'\(name)' out of the function")
+          "'\(name)' is generic, and its descriptors would be beside it, where only a type or a file can have them; "
+            + "move '\(name)' out of the function")
         return false
       }
       let attributes = outer.asProtocol((any WithAttributesSyntax).self)?.attributes

@@ -144,7 +144,8 @@
       declaration.asProtocol((any WithGenericParametersSyntax).self)?.genericParameterClause != nil
     }
 
-    /// The access modifier of the enum: as far as a method is seen, and, beside a generic type, no further than the type.
+    /// The access modifier of the enum. The enum is seen as far as any of the methods, and, beside a generic type, no
+    /// further than the type.
     private func access(_ functions: [InstrumentedFunction]) -> String {
       let order = ["fileprivate", "", "package", "public"]
       func rank(_ access: String?) -> Int {

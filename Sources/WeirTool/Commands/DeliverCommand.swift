@@ -28,7 +28,8 @@
         program has closures, which no file can hold, the command refuses to deliver in \
         the provider's name, unless --anyway is given. After a delivery by this command, \
         the plan may change, but not lose what keeps something from the provider: \
-        pseudonyms, redaction, a contract, or a step that leaves fields out.
+        pseudonyms, redaction, a contract, or a step that leaves fields out or shortens \
+        addresses.
 
         The command may run beside a live writer, or after the writer's death. The \
         command locks only the provider's name: a second delivery under the same name \

@@ -133,13 +133,15 @@
         if let planned = entry.destination {
           if planned.pseudonymKey != nil, !destination.isURL {
             throw ToolError(
-              "the plan gives \(named.name) pseudonyms, which files can't have; give a URL with --to, or a provider of "
-                + "another plan")
+              "the plan gives \(named.name) pseudonyms, which a provider that writes files can't have; give a URL with "
+                + "--to, or a plan without pseudonyms for \(named.name)")
           }
-          // Without an option of its own, the other place is like the plan's.
+          // If no option of a destination is given, everything but the addresses is the plan's.
           if optionOfPlans == nil, planned.isURL == destination.isURL {
             var moved = planned
             moved.to = destination.to
+            // The second host belongs to the plan's address, and nobody named that host here.
+            moved.failover = nil
             destination = moved
           }
           destination.groups = planned.groups

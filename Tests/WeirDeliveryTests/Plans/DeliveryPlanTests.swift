@@ -228,8 +228,8 @@ struct DeliveryPlanTests {
   @Test func `numbers are read by their value, and durations in each unit`() throws {
     let plan = try plan(
       """
-      {"providers": {"p": {"duplicate_memory": 1e3, "user_memory": 2.0, "flush": {"interval": "7ns", "idle_after": "8us"},
-       "budget": {"calls_per_second": 18446744073709551615}}}}
+      {"providers": {"p": {"duplicate_memory": 1e3, "user_memory": 2.0,
+       "flush": {"interval": "7ns", "idle_after": "8us"}, "budget": {"calls_per_second": 18446744073709551615}}}}
       """)
     let options = plan.entries[0].options
     #expect((options.duplicateMemory, options.userMemory) == (1_000, 2))

@@ -161,6 +161,21 @@
       await provider.shutdown()
     }
 
+    @Test func `what a refused event told is told again after something else was told`() async throws {
+      let server = try TestServer { request in
+        request.path == "/import" ? .answer(400, body: "bad event") : .answer(200, body: #"{"status":1}"#)
+      }
+      defer { server.stop() }
+      let provider = try provider(.mixpanel, server)
+      #expect(await thrown { try await provider.deliver([telling(0, "free")]) } is BatchRefused)
+      for plan in ["paid", "free"] {
+        try await provider.identify(EventUser(id: "u0", traits: ["plan": .string(plan)]))
+      }
+      await provider.shutdown()
+      #expect(server.requests.map(\.path) == ["/engage", "/import", "/engage", "/engage"])
+      #expect(server.requests.last?.text.contains(#""plan":"free""#) == true)
+    }
+
     @Test func `events that come again do not tell what is older than what was told`() async throws {
       let asked = Mutex(0)
       let server = try TestServer { request in

@@ -38,16 +38,16 @@
       expectRefusal(
         "struct Box<T> { «@JoinPoint func f() {} }",
         Refusal(
-          "'Box' is generic, and a generic type has no static descriptors; put @Instrumented on 'Box', which declares the "
-            + "descriptors beside the type, in 'BoxJoinPoints'"))
+          "'Box' is generic, and a generic type has no static descriptors; put @Instrumented on 'Box', which declares "
+            + "the descriptors beside the type, in 'BoxJoinPoints'"))
       expectRefusal("struct Box<T> { struct In { «@JoinPoint func f() {} } }", Refusal(outside("Box")))
       expectRefusal("struct Box<T> { «@Instrumented class In { func f() {} } }", Refusal(outside("Box")))
       expectRefusal("struct Box<T> { «@Instrumented class In<U> { func f() {} } }", Refusal(outside("Box")))
       expectRefusal(
         "func make() { «@Instrumented struct In<T> { func f() {} } }",
         Refusal(
-          "'In' is generic, and its descriptors would be beside it, where only a type or a file can have them; move 'In' "
-            + "out of the function"), ofOther: true)
+          "'In' is generic, and its descriptors would be beside it, where only a type or a file can have them; move "
+            + "'In' out of the function"), ofOther: true)
       expectRefusal(
         "func make<T>(_ x: T) { «@Instrumented struct In { func f() {} } }", Refusal(outside("make")), ofOther: true)
     }
@@ -69,8 +69,8 @@
       ),
       (
         "extension A { var x: Int { «@JoinPoint(\"x\") get { 1 } } }",
-        "a macro on an accessor can't declare a join point, and here no @Instrumented type does; declare a JoinPoint and "
-          + "call withJoinPoint(…) in the accessor"
+        "a macro on an accessor can't declare a join point, and here no @Instrumented type does; declare a JoinPoint "
+          + "and call withJoinPoint(…) in the accessor"
       ),
       (
         "@Instrumented class A { var x: Int { «@JoinPoint(\"x\") _modify { yield &y } } }",

@@ -135,8 +135,8 @@
       #expect(text.contains("defer { _ = weirCall.returned(self as Page?) }\n  _ = ()\n  } catch {"), "\(text)")
       #expect(
         text.contains(
-          "public nonisolated static let weirJoinPoint_Page_init_title = WeirAspects.JoinPoint<Page.Type, (title: String, "
-            + "()), Page?>(\"Page.init(title:)\""), "\(text)")
+          "public nonisolated static let weirJoinPoint_Page_init_title = WeirAspects.JoinPoint<Page.Type, (title: "
+            + "String, ()), Page?>(\"Page.init(title:)\""), "\(text)")
       #expect(text.contains("public nonisolated static var initTitleJoinPoint: "), "\(text)")
     }
 
@@ -182,9 +182,8 @@
         """)
       #expect(
         text.contains(
-          "public nonisolated static let weirJoinPoint_title = WeirAspects.JoinPoint<Page, (), String?>(\"Page.title.get\""
-        ),
-        "\(text)")
+          "public nonisolated static let weirJoinPoint_title = WeirAspects.JoinPoint<Page, (), String?>"
+            + "(\"Page.title.get\""), "\(text)")
       #expect(
         text.contains("weirJoinPoint_setTitle = WeirAspects.JoinPoint<Page, (newValue: String?, ()), Void>("), "\(text)"
       )
@@ -228,8 +227,8 @@
       #expect(text.contains("}\n\n/// The join points of ``Box``.\npublic nonisolated enum BoxJoinPoints {"), "\(text)")
       #expect(
         text.contains(
-          "public nonisolated static let weirJoinPoint_put_____at = WeirAspects.JoinPoint<AnyObject, (item: Any, other: "
-            + "Any, place: Int), Any>(\"Box.put(_:_:at:)\""), "\(text)")
+          "public nonisolated static let weirJoinPoint_put_____at = WeirAspects.JoinPoint<AnyObject, (item: Any, "
+            + "other: Any, place: Int), Any>(\"Box.put(_:_:at:)\""), "\(text)")
       #expect(text.contains("list in BoxJoinPoints.weirJoinPoint_put_____at.add(to: list) }"), "\(text)")
       #expect(text.contains("var weirCall = BoxJoinPoints.weirJoinPoint_put_____at.call()"), "\(text)")
       #expect(

@@ -182,8 +182,11 @@
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
       defer { try? FileManager.default.removeItem(at: folder) }
       let path = folder.path + "/plan.json"
-      try Data(#"{"mapper": ["snake_case"], "providers": {"a": {"to": "/out", "lz4": true}, "b": {}}}"#.utf8)
-        .write(to: URL(fileURLWithPath: path))
+      let text = """
+        {"mapper": ["snake_case"], "providers": {"a": {"to": "/out", "lz4": true}, "b": {},
+         "far": {"to": "https://host", "failover": "https://other", "preset": "segment", "key_env": "K"}}}
+        """
+      try Data(text.utf8).write(to: URL(fileURLWithPath: path))
       return try ProviderOptions.parse(["--plan", path] + arguments).deliveryPlan()
     }
 
@@ -195,6 +198,15 @@
       #expect(moved["b"]?.destination?.preset == .segment)
       #expect(moved["b"]?.destination?.key == .environment("K"))
       #expect(RecordedPlan(moved.entries[0]) == RecordedPlan(.init("b", mapper: .snakeCase())))
+    }
+
+    @Test func `another address is like the plan's, without the plan's second host`() throws {
+      let planned = try #require(plan("--name", "far")["far"]?.destination)
+      #expect(planned.failover == "https://other")
+      let moved = try #require(plan("--name", "far", "--to", "http://localhost:1")["far"]?.destination)
+      #expect(moved.to == "http://localhost:1")
+      #expect((moved.preset, moved.key) == (planned.preset, planned.key))
+      #expect(moved.failover == nil)
     }
 
     @Test func `what does not go together is refused`() throws {
