@@ -50,7 +50,8 @@ extension Timestamp {
   }
 }
 
-/// The events of ``Sessions``, captured for the session's user, with the session's fields bound.
+/// The events of ``Sessions``, captured for the session's user, with the session's fields bound. `session.ended` has no
+/// other bindings.
 ///
 /// | event | fields |
 /// |---|---|

@@ -1,8 +1,8 @@
 // SessionFile: the sessions of a log's users, so that a session survives the process: `sessions/users`.
 //
 // The file is a header and then records that are appended. Of several records of a user, the last counts. The file is
-// written again under another name and renamed once most of its records are outdated. It is not synced: it survives a
-// kill, and after a power cut a session may begin anew.
+// written again under another name and renamed once most of its records are outdated, or once it would be larger than
+// its limit. It is not synced: it survives a kill, and after a power cut a session may begin anew.
 //
 //      header                                   record
 //      0  8   magic "WEIRSESS"                  0  4   bytes of the user's id, which follow the record's head
@@ -23,27 +23,31 @@ struct SessionFile {
   private static let magic: [UInt8] = Array("WEIRSESS".utf8)
   private static let version: UInt32 = 1
   private static let headSize = 48
-  private static let maximumBytes = 256 << 20
 
+  private let byteLimit: Int
   private let calls: SystemCalls
   private let directory: Descriptor
   private var file: Descriptor?
   private var end = 0
   private var recordCount = 0
+  /// The reason why the sessions in the file are not known; `nil` if they are.
+  private(set) var error: WeirError?
 
   /// Opens the file and returns the sessions in it, or none if it is missing or no file of sessions. A damaged record
-  /// ends the reading.
+  /// ends the reading. A file that is larger than the limit is not read: see ``error``.
   static func open(
-    in logDirectory: String, calls: SystemCalls
+    in logDirectory: String, byteLimit: Int, calls: SystemCalls
   ) throws(WeirError) -> (file: SessionFile, sessions: [Session]) {
     let log = try calls.openDirectory(logDirectory)
     try calls.makeDirectory(directoryName, in: log)
-    var opened = SessionFile(calls: calls, directory: try calls.openDirectory(directoryName, in: log))
+    var opened = SessionFile(
+      byteLimit: byteLimit, calls: calls, directory: try calls.openDirectory(directoryName, in: log))
     let sessions = try opened.read()
     return (opened, sessions)
   }
 
-  private init(calls: SystemCalls, directory: Descriptor) {
+  private init(byteLimit: Int, calls: SystemCalls, directory: Descriptor) {
+    self.byteLimit = byteLimit
     self.calls = calls
     self.directory = directory
   }
@@ -51,7 +55,10 @@ struct SessionFile {
   private mutating func read() throws(WeirError) -> [Session] {
     guard let found = try calls.open(Self.name, in: directory) else { return [] }
     let size = try calls.byteCount(of: found)
-    guard size <= Self.maximumBytes else { return [] }
+    guard size <= byteLimit else {
+      error = tooLarge(size)
+      return []
+    }
     let bytes = try calls.read(found, size, at: 0)
     guard bytes.starts(with: Self.header) else { return [] }
     var sessions: [String: Session] = [:]
@@ -66,23 +73,33 @@ struct SessionFile {
     return Array(sessions.values)
   }
 
-  /// Whether the file has to be written anew, because most of its records would be outdated after `added` more.
-  func isOutdated(adding added: Int, of known: Int) -> Bool { file == nil || recordCount + added > 4 * known + 1_024 }
-
   /// Has the file written anew by the next write.
   mutating func outdate() { file = nil }
 
-  /// Appends these sessions.
-  mutating func append(_ changed: [Session]) throws(WeirError) {
-    guard let file else { return try rewrite(changed) }
+  /// Appends these sessions of so many known. Returns `false`, and writes nothing, if the file has to be written anew:
+  /// most of its records would be outdated, or it would be too large.
+  mutating func append(_ changed: [Session], of known: Int) throws(WeirError) -> Bool {
+    guard let file, recordCount + changed.count <= 4 * known + 1_024 else { return false }
     let bytes = changed.flatMap(Self.bytes)
+    guard end + bytes.count <= byteLimit else { return false }
     try calls.write(file, bytes, at: end)
     end += bytes.count
     recordCount += changed.count
+    return true
+  }
+
+  private func tooLarge(_ size: Int) -> WeirError {
+    WeirError(
+      .limit,
+      "\(directory.path)/\(Self.name) with \(size) bytes is above the limit of \(byteLimit) bytes; set a lower limit of "
+        + "users, or use shorter ids", path: directory.path)
   }
 
   /// Writes the file anew, with these sessions alone.
   mutating func rewrite(_ sessions: [Session]) throws(WeirError) {
+    let size = sessions.reduce(Self.header.count) { $0 + Self.headSize + $1.user.utf8.count }
+    // No later process would read a larger file.
+    guard size <= byteLimit else { throw tooLarge(size) }
     let newName = Self.name + ".new"
     try calls.unlink(newName, in: directory)
     let new = try calls.create(newName, in: directory)

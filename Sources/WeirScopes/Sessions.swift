@@ -20,7 +20,7 @@ public import Weir
 ///
 /// **Events.** ``SessionEvent`` tells of the beginning and the end. Every event within
 /// ``with(user:traits:fields:view:sensitive:_:)`` has the session's id and number among its bound fields: `session_id`,
-/// `session_number`.
+/// `session_number`. The end has no other bindings, because another user's request may have noticed the end.
 ///
 /// **Pause.** A session ends after ``Configuration/idleAfter`` without a call of `with` for its user. The end is
 /// noticed at the next call for any user, at ``endIdle()``, or at the next opening of the log, and `session.ended` has
@@ -32,7 +32,8 @@ public import Weir
 ///
 /// **Limits.** At most ``Configuration/limit`` users are known. Beyond that, users without an open session are
 /// forgotten, those who were active longest ago first, and then sessions are ended early. The number of a forgotten
-/// user starts at 1 again.
+/// user starts at 1 again. The file has at most 512 MiB: if the users' ids are so long that a million users do not fit,
+/// a warning says so, and the sessions do not survive a restart.
 ///
 /// **Threads and cost.** Any thread or task may call any member. A call of `with` costs what `Bindings.with` costs and
 /// about a microsecond more. An activity is written to the file, in some microseconds, at most sixteen times in
@@ -43,8 +44,11 @@ public final class Sessions: Sendable {
     /// The pause that ends a session. Default 30 minutes; above zero.
     public var idleAfter = Duration.seconds(1_800)
 
-    /// The maximum number of known users. Default 100,000, at some 300 bytes each; at least 1.
+    /// The maximum number of known users. Default 100,000, at some 300 bytes each; 1 to 1,000,000.
     public var limit = 100_000
+
+    /// Tests only: the maximum size of the file, in bytes. Enough for the most users with ids of 200 bytes.
+    package var fileBytes = 512 << 20
 
     /// Tests only: the time.
     package var now: @Sendable () -> Timestamp = { Timestamp.now }
@@ -64,14 +68,15 @@ public final class Sessions: Sendable {
   /// Throws `invalid` if an option is out of range, or the tracker already has sessions; `closed` in a forked child;
   /// and the errors of the system if the directory can't be used.
   public init(_ tracker: Tracker, configuration: Configuration = Configuration()) throws(WeirError) {
-    guard configuration.idleAfter > .zero, configuration.limit >= 1 else {
+    guard configuration.idleAfter > .zero, (1...1_000_000).contains(configuration.limit) else {
       throw WeirError(
         .invalid,
-        "the sessions' idleAfter is \(configuration.idleAfter) and limit is \(configuration.limit); idleAfter must be above "
-          + "0, and limit at least 1")
+        "the sessions' idleAfter is \(configuration.idleAfter) and limit is \(configuration.limit); idleAfter must be "
+          + "above 0, and limit 1 to 1,000,000")
     }
     self.tracker = tracker
-    let (file, sessions) = try SessionFile.open(in: tracker.directory, calls: configuration.calls)
+    let (file, sessions) = try SessionFile.open(
+      in: tracker.directory, byteLimit: configuration.fileBytes, calls: configuration.calls)
     keeper = SessionKeeper(SessionTable(file, sessions, configuration))
     switch tracker.companions.add(keeper) {
     case true?: break
@@ -141,9 +146,12 @@ public final class Sessions: Sendable {
       tracker.warn("the sessions of \(tracker.directory) can't be kept: \(error.message)")
     }
     for (session, reason) in ended ?? [] {
-      _ = Bindings.with(user: session.user, fields: session.fields) {
-        tracker.track(
-          SessionEvent.ended(number: session.number, reason: reason, seconds: session.duration.inSeconds))
+      // The event belongs to the session's user, not to the request in which the end was noticed.
+      rebind(nil) {
+        _ = Bindings.with(user: session.user, fields: session.fields) {
+          tracker.track(
+            SessionEvent.ended(number: session.number, reason: reason, seconds: session.duration.inSeconds))
+        }
       }
     }
   }
@@ -211,6 +219,7 @@ struct SessionTable: Sendable {
 
   init(_ file: SessionFile, _ sessions: [Session], _ configuration: Sessions.Configuration) {
     self.file = file
+    error = file.error
     idle = Int64(clamping: configuration.idleAfter.wholeNanoseconds)
     limit = configuration.limit
     now = configuration.now
@@ -326,11 +335,7 @@ struct SessionTable: Sendable {
     guard !unwritten.isEmpty || !forgotten.isEmpty, all || retryAt.map({ now() >= $0 }) ?? true else { return }
     let changed = forgotten + unwritten.compactMap { entries[$0]?.session }
     do throws(WeirError) {
-      if file.isOutdated(adding: changed.count, of: entries.count) {
-        try file.rewrite(entries.values.map(\.session))
-      } else {
-        try file.append(changed)
-      }
+      if try !file.append(changed, of: entries.count) { try file.rewrite(entries.values.map(\.session)) }
       for session in changed { entries[session.user]?.written = session.lastActive }
       unwritten = []
       forgotten = []

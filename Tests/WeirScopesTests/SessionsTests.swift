@@ -15,14 +15,23 @@ struct SessionsTests {
     let sessions: Sessions
     private let time: Mutex<Int64>
 
-    init(_ directory: String, at seconds: Int64 = 1_000_000, limit: Int = 100_000) throws {
-      tracker = try Tracker(directory: directory, configuration: quiet { $0.whenFull = .block })
+    init(
+      _ directory: String, at seconds: Int64 = 1_000_000, limit: Int = 100_000, fileBytes: Int = 1 << 20,
+      logged: LoggedLines? = nil
+    ) throws {
+      tracker = try Tracker(
+        directory: directory,
+        configuration: quiet {
+          $0.whenFull = .block
+          $0.logger = logged?.logger
+        })
       let clock = Clock(seconds)
       self.clock = clock
       time = Mutex(seconds)
       var configuration = Sessions.Configuration()
       configuration.idleAfter = .seconds(100)
       configuration.limit = limit
+      configuration.fileBytes = fileBytes
       configuration.now = { clock.now }
       sessions = try Sessions(tracker, configuration: configuration)
     }
@@ -107,6 +116,27 @@ struct SessionsTests {
     }
   }
 
+  @Test func `the end of a session has nothing of the request that noticed it`() throws {
+    try withDirectory { directory throws in
+      let stage = try Stage(directory)
+      stage.act("ann")
+      stage.act("cat")
+      stage.clock.advance(50)
+      stage.act("cat")
+      stage.clock.advance(50)
+      Bindings.with(user: "bob", fields: ["request": 7], view: "/cart", sensitive: ["request"]) {
+        stage.sessions.with(user: "bob") { stage.sessions.end(user: "cat") }
+      }
+      let ended = try stage.tracker.events().filter { $0.name == "session.ended" }
+      #expect(ended.map(\.context.user) == [EventUser(id: "ann"), EventUser(id: "cat")])
+      for event in ended {
+        #expect(event.context.fields.map(\.name).sorted() == ["session_id", "session_number"])
+        #expect(event.context.view == nil)
+        #expect(event.context.sensitive.isEmpty)
+      }
+    }
+  }
+
   @Test func `a restart within the pause goes on, and one after it ends the session`() throws {
     try withDirectory { directory throws in
       var id: String?
@@ -181,6 +211,83 @@ struct SessionsTests {
     }
   }
 
+  @Test func `each number of a record may have any value`() throws {
+    try withDirectory { directory throws in
+      do {
+        let stage = try Stage(directory)
+        stage.act("ann")
+        try stage.tracker.close()
+      }
+      let url = URL(filePath: directory + "/sessions/users")
+      let whole = try Data(contentsOf: url)
+      // The header, and one record.
+      try #require(whole.count == 16 + 48 + 3)
+      func check(_ place: Int, _ number: some FixedWidthInteger) throws {
+        var bytes = Array(whole)
+        withUnsafeBytes(of: number.littleEndian) { bytes.replaceSubrange(16 + place..<16 + place + $0.count, with: $0) }
+        withUnsafeBytes(of: bytes[24...].withUnsafeBytes { crc32c($0) }.littleEndian) {
+          bytes.replaceSubrange(20..<24, with: $0)
+        }
+        try Data(bytes).write(to: url)
+        let stage = try Stage(directory)
+        stage.act("ann")
+        let session = try #require(stage.sessions.session(of: "ann"))
+        #expect(session.id.count == 16)
+        _ = session.duration
+        stage.sessions.end(user: "ann")
+        try stage.tracker.close()
+      }
+      for number in [0, 1, 1 << 32, (1 << 63) - 1, 1 << 63, .max - 1, .max] as [UInt64] {
+        try check(0, UInt32(truncatingIfNeeded: number))
+        for place in stride(from: 8, to: 48, by: 8) { try check(place, number) }
+      }
+    }
+  }
+
+  @Test func `the file stays below its limit, and a restart finds everybody`() throws {
+    try withDirectory { directory throws in
+      let limit = 4_096
+      do {
+        let stage = try Stage(directory, limit: 20, fileBytes: limit)
+        for round in 0..<500 {
+          stage.act("u\(round % 20)")
+          stage.clock.advance(10)
+          let size = try Data(contentsOf: URL(filePath: directory + "/sessions/users")).count
+          try #require(size <= limit)
+        }
+        try stage.tracker.close()
+      }
+      let stage = try Stage(directory, at: 1_005_000, limit: 20, fileBytes: limit)
+      for user in 0..<20 {
+        stage.act("u\(user)")
+        #expect((stage.sessions.session(of: "u\(user)")?.number ?? 0) > 20)
+      }
+      try stage.tracker.close()
+    }
+  }
+
+  @Test func `users who do not fit into the file are known, and a warning says that they will be forgotten`() throws {
+    try withDirectory { directory throws in
+      let logged = LoggedLines()
+      func warnings() -> Int {
+        logged.lines.withLock { $0.filter { $0.text.contains("limit of 1000 bytes") }.count }
+      }
+      do {
+        let stage = try Stage(directory, fileBytes: 1_000, logged: logged)
+        for user in 0..<30 { stage.act("u\(user)") }
+        #expect(warnings() == 1)
+        for user in 0..<30 { #expect(stage.sessions.session(of: "u\(user)") != nil) }
+        try stage.tracker.close()
+      }
+      try Data(count: 1_001).write(to: URL(filePath: directory + "/sessions/users"))
+      let stage = try Stage(directory, fileBytes: 1_000, logged: logged)
+      #expect(warnings() == 2)
+      stage.act("u1")
+      try stage.tracker.close()
+      #expect(try Stage(directory, fileBytes: 1_000).sessions.session(of: "u1") != nil)
+    }
+  }
+
   @Test func `users beyond the limit are forgotten, those with ended sessions first`() throws {
     try withDirectory { directory throws in
       let stage = try Stage(directory, limit: 10)
@@ -222,6 +329,12 @@ struct SessionsTests {
       var configuration = Sessions.Configuration()
       configuration.idleAfter = .zero
       #expect(throws: WeirError.self) { try Sessions(stage.tracker, configuration: configuration) }
+      for limit in [0, 1_000_001] {
+        configuration = Sessions.Configuration()
+        configuration.limit = limit
+        let error = try #require(throws: WeirError.self) { try Sessions(stage.tracker, configuration: configuration) }
+        #expect(error.message.contains("limit is \(limit)"))
+      }
     }
   }
 
