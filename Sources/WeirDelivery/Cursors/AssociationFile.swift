@@ -52,6 +52,37 @@ struct AssociationFile {
     return found
   }
 
+  /// Returns the offset of the last change below `position`, given the change that the cursor names now, and writes that
+  /// change, because the cursor is about to name it. Returns `nil` if neither the log, from `first` on, nor the file has
+  /// one.
+  mutating func back(from named: Offset?, before position: Offset, first: Offset) throws(WeirError) -> Offset? {
+    guard let known = named, known >= position else { return named }
+    // Where the log has events, the log decides: the file may be of an earlier log.
+    let older = (written + told).filter { $0.offset < min(first, position) }.max { $0.offset < $1.offset }
+    guard let last = try search(first, position) ?? older else { return nil }
+    add(last)
+    try write(upTo: last.offset)
+    return last.offset
+  }
+
+  /// Reads the log backwards, from `end` to `first`, up to a change of the default user.
+  private func search(_ first: Offset, _ end: Offset) throws(WeirError) -> HeldAssociation? {
+    var end = end
+    var size: Offset = 1 << 12
+    while end > first {
+      let start = end - min(size, end - first)
+      let reader = try EventReader(directory: logDirectory, from: start)
+      var found: HeldAssociation?
+      while let event = try reader.next(), event.offset < end {
+        if event.association != nil { found = HeldAssociation(event, bytes: 0) }
+      }
+      if let found { return found }
+      end = start
+      size = min(size * 2, 1 << 20)
+    }
+    return nil
+  }
+
   /// Notes that the provider was told of this change.
   mutating func add(_ change: HeldAssociation) {
     told.append(change)

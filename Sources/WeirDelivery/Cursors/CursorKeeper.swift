@@ -24,7 +24,7 @@ struct CursorKeeper {
   private let interval: Duration
   private let cursor: Cursor
   private var lock: CursorLock?
-  private var associations: AssociationFile
+  var associations: AssociationFile
   /// What the provider was told of its users.
   private(set) var users: ToldUsers
   /// Whether events are settled that the cursor on disk does not include.

@@ -29,6 +29,10 @@ extension LogDirectory {
   /// were removed from the log can't be delivered again; if the position is before the log's first event, delivery
   /// continues at the first event.
   ///
+  /// If the provider was told of a change of the default user after the position, the log is read backwards up to the
+  /// change before, and the provider is told of that change first. If there is none, or if it was removed from the log,
+  /// the provider is told that there is no default user; after a restart, nothing.
+  ///
   /// To rewind a provider while a dispatcher delivers to the provider, use `Dispatcher.rewind(_:to:)`.
   ///
   /// Throws `missing` (no such provider), `locked` (somebody delivers to the provider), `invalid` (the position is
@@ -62,14 +66,17 @@ extension LogDirectory {
     let end = try tally(from: .max).nextOffset
     let resumption = try Resumption(cursor.found, in: path, end: end)
     let settled = min(before.offset, resumption.offset)
-    let (after, rewind) = try rewound(before, settled: settled, to: position, end: end)
+    var associations = try AssociationFile(provider, of: path, calls: calls)
+    let (after, rewind) = try rewound(before, settled: settled, to: position, end: end, &associations)
     try cursor.move(to: after)
     return rewind
   }
 
-  /// Returns a cursor's position after a rewind. Everything below `settled` is settled.
-  func rewound(
-    _ before: CursorPosition, settled: Offset, to position: DeliveryOptions.Start, end: Offset
+  /// Returns a cursor's position after a rewind. Everything below `settled` is settled. Writes the change of the default
+  /// user that the new position names.
+  fileprivate func rewound(
+    _ before: CursorPosition, settled: Offset, to position: DeliveryOptions.Start, end: Offset,
+    _ associations: inout AssociationFile
   ) throws(WeirError) -> (CursorPosition, Rewind) {
     let wanted = try offset(of: position, end: end)
     guard wanted <= settled else {
@@ -95,19 +102,27 @@ extension LogDirectory {
     // The event before the position is not looked up: like a new provider, this provider has settled nothing here.
     let after = CursorPosition(
       offset: counts.from, last: nil, certain: min(before.certain, counts.from), counts: counts,
-      association: before.association.flatMap { $0 < counts.from ? $0 : nil })
+      association: try associations.back(
+        from: before.association, before: counts.from, first: max(counts.firstFrom, tally.firstOffset)))
     return (after, Rewind(from: settled, to: counts.from, count: counts.rewinds))
   }
 }
 
 extension CursorKeeper {
-  /// Sets the cursor back on disk.
-  mutating func rewind(to position: DeliveryOptions.Start) throws(WeirError) -> Rewind {
+  /// Sets the cursor back on disk. Returns also the change of the default user that the provider is to be told of
+  /// before anything else, or `nil`.
+  mutating func rewind(
+    to position: DeliveryOptions.Start
+  ) throws(WeirError) -> (rewind: Rewind, change: HeldAssociation?) {
     let directory = LogDirectory(log.directory)
     let end = try directory.tally(from: .max).nextOffset
-    let (after, rewind) = try directory.rewound(durable, settled: durable.offset, to: position, end: end)
+    let before = durable
+    let (after, rewind) = try directory.rewound(
+      before, settled: before.offset, to: position, end: end, &associations)
     try restart(at: after)
-    return rewind
+    guard before.association != nil else { return (rewind, nil) }
+    let nobody = HeldAssociation(offset: after.offset, bytes: 0, user: nil, isRepeated: true)
+    return (rewind, associationToRepeat ?? nobody)
   }
 }
 
@@ -136,10 +151,11 @@ extension DeliveryLoop {
       guard keeper.durable.offset == span.position else {
         throw keeper.error ?? WeirError(.io, "the cursor of \(orders.name) can't be moved", path: orders.log.directory)
       }
-      let rewind = try keeper.rewind(to: position)
+      let (rewind, change) = try keeper.rewind(to: position)
       let options = orders.options
       span = SettledSpan(keeper.start)
       queue = DeliveryQueue(options.flush)
+      if let change { queue.putBack(change) }
       plan = FlushPlan(options.flush, rule: options.flushRule)
       preparation = Preparation(options, mapper: orders.provider.attachedMapper)
       reader = WorkerReader(orders.log.directory)

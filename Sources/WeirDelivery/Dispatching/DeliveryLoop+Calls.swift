@@ -16,11 +16,10 @@ extension DeliveryLoop {
   /// Tells the provider of a change of the user, in the change's place among the events.
   func tell(_ change: HeldAssociation) {
     let provider = orders.provider
+    let user = change.user.flatMap(preparation.associated)
     let prepared = change.user.flatMap(preparation.prepare)
-    var user = prepared ?? change.user
-    if prepared == nil, let id = user?.id, let pseudonym = orders.options.pseudonym { user?.id = pseudonym(id) }
     let news = prepared.flatMap { keeper.users.isNews($0, at: change.offset) ? $0 : nil }
-    let isTold = makeCall(user == nil ? "disassociate()" : "associate(_:)") { [user] in
+    let isTold = makeCall(user == nil ? "disassociate()" : "associate(_:)") {
       if let user { try await provider.associate(user) } else { try await provider.disassociate() }
       if let news { try await provider.identify(news) }
     }

@@ -38,6 +38,6 @@ struct HeldAssociation: Sendable {
   var bytes: Int
   /// The user, with sensitive values replaced; `nil` if there is no default user from here on.
   var user: EventUser?
-  /// Whether the change is repeated after a restart. A repeated change is not a waiting event.
+  /// Whether the change is repeated after a restart or a rewind. A repeated change is not a waiting event.
   var isRepeated = false
 }

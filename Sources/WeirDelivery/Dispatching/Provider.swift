@@ -62,7 +62,8 @@ public protocol Provider: Sendable {
   func setup() async throws
 
   /// Tells the provider that this user is the process's default user from here on. Called in order with the events, and
-  /// again after a restart.
+  /// again after a restart or a rewind. The provider's mapper applies to the user, in an event `weir.associated`. If the
+  /// mapper withholds that event, the user has the id alone; if it removes the user, ``disassociate()`` is called.
   func associate(_ user: EventUser) async throws
 
   /// Tells the provider that the process has no default user from here on. Called in order with the events.

@@ -39,7 +39,13 @@ public final class ProviderGroup: Provider, Sendable {
   }
 
   public func associate(_ user: EventUser) async throws {
-    for member in members { try await member.provider.associate(member.mapper.mapped(user) ?? user) }
+    for member in members {
+      if let user = member.mapper.associated(user) {
+        try await member.provider.associate(user)
+      } else {
+        try await member.provider.disassociate()
+      }
+    }
   }
 
   public func disassociate() async throws {

@@ -99,10 +99,15 @@ package struct Preparation: Sendable {
 
   /// Returns a default user as the provider gets the user. Returns `nil` if the mapper withholds what is no event of
   /// the program: then only the user's events tell the provider of the user.
-  func prepare(_ user: EventUser) -> EventUser? {
+  func prepare(_ user: EventUser) -> EventUser? { mapper.mapped(replaced(user)) }
+
+  /// Returns a default user as the provider is associated with the user: see ``EventMapper/associated(_:)``.
+  func associated(_ user: EventUser) -> EventUser? { mapper.associated(replaced(user)) }
+
+  private func replaced(_ user: EventUser) -> EventUser {
     var user = user
     if let pseudonym { user.id = pseudonym(user.id) }
-    return mapper.mapped(user)
+    return user
   }
 
   /// Adds the derived fields. With a pseudonym, the fields are derived from the pseudonym and not from the user's id.
@@ -153,12 +158,26 @@ extension EventMapper {
   /// Returns what is known about a user as the provider gets it; `nil` if the mapper withholds what is no event of the
   /// program.
   func mapped(_ user: EventUser) -> EventUser? {
+    let (user, isWithheld) = applied(to: user)
+    return isWithheld ? nil : user
+  }
+
+  /// Returns a default user as the provider is associated with the user. A mapper that withholds what is no event of
+  /// the program has nothing to say of the user: then the provider gets the id alone. `nil` if the mapper removes the
+  /// user.
+  func associated(_ user: EventUser) -> EventUser? {
+    let (user, isWithheld) = applied(to: user)
+    return isWithheld ? user.map { EventUser(id: $0.id) } : user
+  }
+
+  private func applied(to user: EventUser) -> (EventUser?, isWithheld: Bool) {
     var event = PreparedEvent(
       StoredEvent(
         offset: 0, id: EventID(opening: 0, sequence: 0), time: .now, name: EventType.reservedPrefix + "associated",
         fields: [:], context: EventContext(user: user)))
     var counts = PreparedEvent.Counts()
-    return map(&event, &counts) ? event.context.user : nil
+    let isKept = map(&event, &counts)
+    return (event.context.user, !isKept)
   }
 }
 

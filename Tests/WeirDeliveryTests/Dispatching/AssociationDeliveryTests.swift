@@ -122,6 +122,82 @@ struct AssociationDeliveryTests {
     }
   }
 
+  /// A log of `n 0`, ann, `n 1`, `n 2`, bob, `n 3`, all of it delivered.
+  private func delivered(_ directory: String) async throws -> (DeliveryStage, ScriptedProvider, [EventID: Int]) {
+    let stage = try DeliveryStage(directory)
+    let provider = ScriptedProvider()
+    var ids = try stage.capture(1)
+    try stage.tracker.associate("ann", traits: ["plan": "paid"])
+    ids += try stage.capture(2, from: 1)
+    try stage.tracker.associate("bob")
+    ids += try stage.capture(1, from: 3)
+    try stage.dispatcher.add(provider)
+    #expect(await stage.run { stage.entry().offset == 6 })
+    return (stage, provider, numbered(ids))
+  }
+
+  @Test func `a rewind tells of the user of its position first`() async throws {
+    try await withDirectoryAsync { directory in
+      let (stage, provider, numbers) = try await delivered(directory)
+      var known = provider.calls.count
+      for (position, expected) in [
+        (3, ["user ann", "2", "user bob", "traits of bob", "3"]),
+        (5, ["user bob", "3"]),
+        (1, ["nobody", "user ann", "traits of ann", "1 2", "user bob", "traits of bob", "3"]),
+        (3, ["user ann", "2", "user bob", "traits of bob", "3"]),
+      ] as [(Offset, [String])] {
+        let dispatcher = stage.dispatcher
+        _ = try await stage.running { try? await dispatcher.rewind("scripted", to: .offset(position)) }
+        #expect(await stage.run { stage.entry().offset == 6 && stage.entry().from == position })
+        #expect(Array(story(provider, numbers)[known...]) == expected, "\(position)")
+        known = provider.calls.count
+      }
+      await stage.kill()
+    }
+  }
+
+  @Test func `a start after a rewind tells of the user of its position`() async throws {
+    try await withDirectoryAsync { directory in
+      let (first, _, numbers) = try await delivered(directory)
+      await first.kill()
+      _ = first.dispatcher.close()
+      try LogDirectory(directory).rewind("scripted", to: .offset(3))
+      for (round, expected) in [["setup", "user ann", "2", "user bob"], ["setup", "user bob", "4"]].enumerated() {
+        let stage = try DeliveryStage(on: first.tracker)
+        let provider = ScriptedProvider()
+        try stage.dispatcher.add(provider)
+        var numbers = numbers
+        if round == 1, let id = try stage.capture(1, from: 4).first { numbers[id] = 4 }
+        #expect(await stage.run { stage.entry().offset == Offset(6 + round) })
+        #expect(story(provider, numbers).starts(with: expected))
+        await stage.kill()
+        _ = stage.dispatcher.close()
+      }
+    }
+  }
+
+  @Test func `the change before a position is found however far it lies back, and in the file if it was removed`()
+    throws
+  {
+    try withDirectory { directory in
+      let tracker = try Tracker(directory: directory, configuration: quiet { $0.whenFull = .block })
+      tracker.track("e")
+      try tracker.associate("ann")
+      for _ in 0..<20_000 { tracker.track("e") }
+      try tracker.associate("bob")
+      try tracker.drain()
+      _ = try CursorLock("p", of: directory, calls: SystemCalls())
+      var file = try AssociationFile("p", of: directory, calls: SystemCalls())
+      #expect(try file.back(from: nil, before: 9, first: 0) == nil)
+      #expect(try file.back(from: 1, before: 9, first: 0) == 1)
+      #expect(try file.back(from: 20_002, before: 19_000, first: 0) == 1)
+      #expect(try AssociationFile("p", of: directory, calls: SystemCalls()).find(1)?.user == EventUser(id: "ann"))
+      // The log begins after the change.
+      #expect(try file.back(from: 20_002, before: 19_000, first: 7) == 1)
+      #expect(try file.back(from: 20_002, before: 1, first: 0) == nil)
+    }
+  }
+
   @Test func `the file beside the cursor is read whole, and passed over damaged`() throws {
     try withDirectory { directory in
       try withDirectory { _ in }

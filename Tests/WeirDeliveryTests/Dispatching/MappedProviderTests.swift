@@ -127,6 +127,35 @@ struct MappedProviderTests {
     }
   }
 
+  @Test func `the default user is told as the mapper makes it`() async throws {
+    let ada = EventUser(id: "ada", traits: ["ip": "203.0.113.77"])
+    let cases: [(EventMapper, ScriptedProvider.Call)] = [
+      (.shorteningAddresses(in: "ip"), .associate(EventUser(id: "p-ada", traits: ["ip": "203.0.113.0"]))),
+      (.only(events: "checkout.*"), .associate(EventUser(id: "p-ada"))),
+      (
+        EventMapper { event in
+          var event = event
+          event.context.user = nil
+          return event
+        }, .disassociate
+      ),
+    ]
+    for (mapper, expected) in cases {
+      try await withDirectoryAsync { directory in
+        let stage = try DeliveryStage(directory)
+        let provider = ScriptedProvider()
+        var options = DeliveryOptions()
+        options.pseudonym = Pseudonym(fingerprint: "p") { "p-\($0)" }
+        try stage.dispatcher.add(provider.mapped(by: mapper), options: options)
+        try stage.tracker.associate(ada.id, traits: ada.traits)
+        try stage.capture(1)
+        #expect(await stage.run { stage.entry().offset == 2 })
+        #expect(provider.calls.dropFirst().first == expected)
+        try await stage.close()
+      }
+    }
+  }
+
   @Test func `what the provider answers and throws is passed on as it is`() async throws {
     let events = try prepared(provider) { tracker in _ = tracker.track("e") }
     let some = ScriptedProvider(name: "some")

@@ -66,6 +66,20 @@ struct ProviderGroupTests {
     #expect(three.calls.isEmpty)
   }
 
+  @Test func `a member is told of the default user as its mapper makes it`() async throws {
+    let members = (0..<3).map { ScriptedProvider(name: "m\($0)") }
+    let nobody = EventMapper { event in
+      var event = event
+      event.context.user = nil
+      return event
+    }
+    let group = ProviderGroup(
+      "group", [members[0], members[1].mapped(by: .only(events: "checkout.*")), members[2].mapped(by: nobody)])
+    let ann = EventUser(id: "ann", traits: ["plan": "free"])
+    try await group.associate(ann)
+    #expect(members.map(\.calls) == [[.associate(ann)], [.associate(EventUser(id: "ann"))], [.disassociate]])
+  }
+
   @Test func `a refused batch is halved for the member that refuses it`() async throws {
     let one = ScriptedProvider(name: "one")
     let two = ScriptedProvider(name: "two", finally: .refuseBatch("bad") { $0.fields["n"] == .int(3) })
