@@ -16,6 +16,8 @@ package struct RecordedPlan: Hashable, Sendable {
     case program
     /// The tool, which stands in for a program. The tool's plan never takes the place of a program's plan.
     case tool
+    /// Nobody knows: the file is damaged. Any plan replaces it.
+    case unknown
   }
 
   private static let maximumBytes = 16 << 20
@@ -41,7 +43,10 @@ package struct RecordedPlan: Hashable, Sendable {
 
   private init(text: String) {
     self.text = text
-    author = Self.entries(of: text).contains { $0.key == Self.authorKey } ? .tool : .program
+    author =
+      Self.entries(of: text).map { entries in
+        entries.contains { $0.key == Self.authorKey } ? Author.tool : Author.program
+      } ?? .unknown
   }
 
   /// Reads what was recorded for a provider. Returns `nil` if nothing was.
@@ -83,12 +88,12 @@ package struct RecordedPlan: Hashable, Sendable {
   /// redaction, the contract, which may mark fields as sensitive, and the steps that leave out fields or shorten
   /// addresses.
   package func kept(notBy other: RecordedPlan) -> [String] {
-    Self.kept(text).subtracting(Self.kept(other.text)).sorted()
+    author == .unknown ? [] : Self.kept(text).subtracting(Self.kept(other.text)).sorted()
   }
 
   private static func kept(_ text: String) -> Set<String> {
     var kept: Set<String> = ["redacts_sensitive"]
-    for entry in entries(of: text) {
+    for entry in entries(of: text) ?? [] {
       switch (entry.key, entry.value.content) {
       case ("redacts_sensitive", .bool(false)): kept.remove(entry.key)
       case ("pseudonym", .text(let fingerprint)): kept.insert("pseudonym \(fingerprint)")
@@ -110,8 +115,9 @@ package struct RecordedPlan: Hashable, Sendable {
     }
   }
 
-  private static func entries(of text: String) -> [DocumentNode.Entry] {
-    guard case .map(let entries)? = (try? DocumentJSON.read(Array(text.utf8)))?.content else { return [] }
+  /// The keys of a record; `nil` if the record is damaged.
+  private static func entries(of text: String) -> [DocumentNode.Entry]? {
+    guard case .map(let entries)? = (try? DocumentJSON.read(Array(text.utf8)))?.content else { return nil }
     return entries
   }
 }
@@ -119,7 +125,7 @@ package struct RecordedPlan: Hashable, Sendable {
 extension DeliveryPlan.Entry {
   /// Throws `invalid` if the provider would get other events under the same name: if a program that delivers the log to
   /// this provider does other things to events than this entry, or if an earlier delivery of the tool kept something
-  /// from the provider that this entry does not.
+  /// from the provider that this entry does not; or if the record of that is damaged.
   package func checkRecorded(in logDirectory: String) throws(WeirError) {
     guard let recorded = try RecordedPlan(of: name, in: logDirectory) else { return }
     let own = RecordedPlan(self)
@@ -141,6 +147,13 @@ extension DeliveryPlan.Entry {
         """
         \(name) would get more than before: an earlier delivery had \(missing.joined(separator: ", ")) (\(path)), and \
         this delivery has not; give the plan of the earlier delivery, or another name
+        """, path: path)
+    case .unknown:
+      throw WeirError(
+        .invalid,
+        """
+        \(path) is damaged, so nobody knows what \(name) must not get; start the program that delivers to \(name), which \
+        writes the file again, or give another name
         """, path: path)
     }
   }

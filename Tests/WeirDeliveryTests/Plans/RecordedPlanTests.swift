@@ -154,12 +154,18 @@ struct RecordedPlanTests {
   }
 
   @Test(arguments: ["", "{", "[]", "\u{0}\u{0}"])
-  func `a damaged record counts as a program's that differs`(_ damage: String) throws {
-    try recorded(careful(), by: .tool) { directory in
-      try Data(damage.utf8).write(to: URL(filePath: directory + "/cursors/p.plan"))
-      #expect(try isRefused(careful(), in: directory))
-      try deliver(careful(), in: directory)
-      #expect(try !isRefused(careful(), in: directory))
+  func `a damaged record is refused as damaged, and replaced by whoever delivers`(_ damage: String) throws {
+    for author in [RecordedPlan.Author.program, .tool] {
+      try recorded(careful(), by: .tool) { directory in
+        try Data(damage.utf8).write(to: URL(filePath: directory + "/cursors/p.plan"))
+        let error = try #require(throws: WeirError.self) { try careful().checkRecorded(in: directory) }
+        #expect(error.message.contains("cursors/p.plan is damaged"), "\(error.message)")
+        #expect(try deliver(careful(), by: author, in: directory).allSatisfy { !$0.contains("gets more") })
+        #expect(try !isRefused(careful(), in: directory))
+        var bare = DeliveryPlan.Entry("p")
+        bare.options.redactsSensitive = false
+        #expect(isRefused(bare, in: directory))
+      }
     }
   }
 
