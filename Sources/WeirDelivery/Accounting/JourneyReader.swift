@@ -18,9 +18,7 @@ extension LogDirectory {
   /// log's events up to the event, without decoding them: ten to twenty million events a second.
   /// ``journey(at:showsSensitive:)`` reads only one block. Both then read the logs of attempts and the dead letters.
   public func journey(of id: EventID, showsSensitive: Bool = false) throws(WeirError) -> Journey {
-    let reader = try EventReader(directory: path)
-    guard let event = try reader.next(where: id) else { throw missing("event \(id)") }
-    return try JourneyReader(self, event).journey(showsSensitive: showsSensitive)
+    try JourneyReader(self, try event(with: id)).journey(showsSensitive: showsSensitive)
   }
 
   /// Returns the journey of the event at this offset, like ``journey(of:showsSensitive:)``, but faster.
@@ -28,6 +26,24 @@ extension LogDirectory {
     let reader = try EventReader(directory: path, from: offset)
     guard let event = try reader.next(), event.offset == offset else { throw missing("event at offset \(offset)") }
     return try JourneyReader(self, event).journey(showsSensitive: showsSensitive)
+  }
+
+  /// Returns the event with this id.
+  ///
+  /// Throws `missing` if the log has no such event, and what ``EventReader`` throws.
+  func event(with id: EventID) throws(WeirError) -> StoredEvent {
+    guard let event = try EventReader(directory: path).next(where: id) else { throw missing("event \(id)") }
+    return event
+  }
+
+  /// Returns the outcomes of an event, which need not be in the log any more. Unlike in a journey, an event that the
+  /// provider accepted counts as acknowledged before the cursor has passed the event.
+  func outcomes(of event: StoredEvent) throws(WeirError) -> [Journey.Outcome] {
+    guard !event.isNotice else { return [] }
+    var reader = JourneyReader(self, event)
+    reader.countsAccepted = true
+    try reader.readProviders()
+    return reader.outcomes
   }
 
   private func missing(_ event: String) -> WeirError {
@@ -43,8 +59,10 @@ private struct JourneyReader {
   private let event: StoredEvent
   private let calls = SystemCalls()
   private var steps: [Journey.Step] = []
-  private var outcomes: [Journey.Outcome] = []
+  fileprivate private(set) var outcomes: [Journey.Outcome] = []
   private var unread: [String] = []
+  /// Whether an accepted event counts as acknowledged although the cursor has not passed the event.
+  fileprivate var countsAccepted = false
 
   init(_ log: LogDirectory, _ event: StoredEvent) {
     self.log = log
@@ -121,7 +139,7 @@ private struct JourneyReader {
 
   // MARK: Providers
 
-  private mutating func readProviders() throws(WeirError) {
+  fileprivate mutating func readProviders() throws(WeirError) {
     let directory = try calls.openDirectory(log.path)
     var names: Set<String> = []
     for place in [Cursor.directoryName, AttemptLog.directoryName, DeadLetter.directoryName] {
@@ -181,7 +199,8 @@ private struct JourneyReader {
     }
     if let time = notes.withheldAt, !notes.isAcceptedAfter(time) { return (.withheld, isSettled) }
     guard position != nil else { return (nil, false) }
-    return (isBefore ? .before : isSettled ? .acknowledged : .pending, isSettled)
+    let isAccepted = isSettled || countsAccepted && notes.isAcceptedAfter(nil)
+    return (isBefore ? .before : isAccepted ? .acknowledged : .pending, isSettled)
   }
 
   /// The notes about the event in a provider's log of attempts.

@@ -76,7 +76,7 @@ extension Tracker {
   /// if let id = receipt.id { print(try await tracker.outcome(of: id, timeout: .seconds(5))) }
   /// ```
   ///
-  /// Reads the event's journey first, which takes milliseconds, and more in a large log: for a payment, not for each
+  /// Finds the event in the log first, which takes milliseconds, and more in a large log: for a payment, not for each
   /// event. Does not make the event go out: see ``flush(timeout:)``.
   ///
   /// Throws `missing` if the log has no such event, and the errors of reading.
@@ -98,13 +98,21 @@ extension Dispatcher {
     let deadline = clock.now + timeout
     // The event may still be in a lane.
     _ = try? tracker?.drain(timeout: min(timeout, .seconds(10)))
-    let read = try LogDirectory(directory).journey(of: event).outcomes
+    let log = LogDirectory(directory)
+    let stored = try log.event(with: event)
+    var read = try log.outcomes(of: stored)
     let pending = read.filter { $0.fate == .pending }.map(\.provider)
-    await clock.waiting(for: workers, until: deadline) {
-      Task.isCancelled || found.withLock { live in pending.allSatisfy { live[$0] != nil } }
+    let workers = self.workers
+    let isPassed = { (provider: String) in
+      workers.contains { $0.orders.name == provider && $0.shared.read { $0.report.durable } > stored.offset }
     }
-    // Not read again: an event that everybody has may be removed from the log.
+    await clock.waiting(for: workers, until: deadline) {
+      Task.isCancelled || pending.allSatisfy { name in found.withLock { $0[name] != nil } || isPassed(name) }
+    }
     let live = found.withLock { $0 }
+    // What was settled before this call is told to nobody, and may have been in no file at first: what was withheld is
+    // noted when the cursor moves.
+    if !pending.allSatisfy({ live[$0] != nil }) { read = try log.outcomes(of: stored) }
     return read.map { outcome in
       var outcome = outcome
       outcome.fate = live[outcome.provider] ?? outcome.fate

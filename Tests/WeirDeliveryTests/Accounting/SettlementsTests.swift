@@ -100,6 +100,43 @@ struct SettlementsTests {
     }
   }
 
+  @Test func `an event that was settled before anybody asked is not pending`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory, dispatcher: { $0.cursorInterval = .seconds(600) })
+      let tracker = stage.tracker
+      try stage.dispatcher.add(ScriptedProvider().mapped(by: .only { $0.fields["n"] != .int(2) }))
+      try stage.capture(1)
+      #expect(await stage.run { stage.entry().offset == 1 })
+      let accepted = try stage.capture(1, from: 1)[0]
+      #expect(await stage.run { stage.entry().acknowledged == 2 })
+      #expect(stage.entry().offset == 1)
+      #expect(try await tracker.outcome(of: accepted, timeout: .zero).map(\.fate) == [.acknowledged])
+      // What was withheld is noted with the next move of the cursor.
+      let kept = try stage.capture(1, from: 2)[0]
+      #expect(await stage.run { stage.entry().lost == [.withheld: 1] })
+      #expect(stage.entry().offset == 1)
+      let begun = stage.clock.now
+      let withheld = try await stage.running { try? await tracker.outcome(of: kept, timeout: .seconds(1200)) }
+      #expect(withheld?.map(\.fate) == [.withheld])
+      #expect(begun.duration(to: stage.clock.now) <= .seconds(600))
+      try await stage.close()
+    }
+  }
+
+  @Test func `an event that was accepted while one before it waits is not pending`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      try stage.dispatcher.add(
+        ScriptedProvider(finally: .each { $0.fields["n"] == .int(0) ? .retry(after: .seconds(5)) : .accepted }))
+      let ids = try stage.capture(2)
+      #expect(await stage.run { stage.entry().acknowledged == 1 })
+      let tracker = stage.tracker
+      #expect(try await tracker.outcome(of: ids[1], timeout: .zero).map(\.fate) == [.acknowledged])
+      #expect(try await tracker.outcome(of: ids[0], timeout: .zero).map(\.fate) == [.pending])
+      await stage.kill()
+    }
+  }
+
   @Test func `the outcome of an event is waited for, and has an end`() async throws {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(directory)
