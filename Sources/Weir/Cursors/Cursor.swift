@@ -139,6 +139,11 @@ package final class Cursor {
   /// If this throws, the stored position is either the previous one or this one. The call may be repeated.
   package func move(to position: CursorPosition) throws(WeirError) {
     precondition(position.certain <= position.offset)
+    if sequence == .max {
+      // Only a forged file has this sequence. The file is made again, and counts from 1.
+      file = nil
+      sequence = 0
+    }
     let slot = CursorSlot(sequence: sequence + 1, position: position)
     if let file {
       try calls.write(file, slot.bytes, at: next * Self.slotStride)

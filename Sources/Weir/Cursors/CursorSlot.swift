@@ -34,8 +34,8 @@
 //    176 336  zero
 //
 // Numbers are little-endian. A slot is valid if and only if it has the magic, the checksum is right, the version is 1
-// to 3, the sequence is not 0, `certain`, `from`, `association` and `last` are at most `offset`, `rewinds` is at least
-// 1 in version 3, and the bytes that must be zero are.
+// to 3, the sequence is not 0, `certain`, `from`, `association` and `last` are at most `offset`, no event is named if
+// `offset` is 0, `rewinds` is at least 1 in version 3, and the bytes that must be zero are.
 
 /// The position of a log's follower.
 package struct CursorPosition: Hashable, Sendable {
@@ -179,7 +179,7 @@ package struct CursorSlot: Hashable, Sendable {
     guard version >= 1, version < 3 || position.counts?.rewinds ?? 0 > 0, slot.sequence > 0,
       position.certain <= position.offset,
       position.counts?.from ?? 0 <= position.offset, position.association.map({ $0 < position.offset }) ?? true,
-      position.lastOffset.map({ $0 < position.offset }) ?? true,
+      position.lastOffset.map({ $0 < position.offset }) ?? true, !hasID || position.offset > 0,
       bytes[used(version)...].allSatisfy({ $0 == 0 })
     else { return .damaged }
     return .slot(slot)

@@ -21,7 +21,8 @@ struct BackoffState: Sendable {
   /// `retryAfter` is the time that the provider asked for. The wait is at least as long, but `retryAfter` counts as at
   /// most ``DeliveryOptions/Backoff/most``. `random` is uniformly distributed in 0..<1.
   mutating func failed(retryAfter: Duration? = nil, random: Double) -> Duration {
-    failures += 1
+    // The number may come from a file.
+    failures = min(failures, .max - 1) + 1
     // In nanoseconds: the maximum is 292 years.
     let longest = Double(Int64(clamping: bound.wholeNanoseconds))
     let drawn = (longest * min(max(random, 0), 1)).rounded(.down)

@@ -66,7 +66,8 @@ package struct BreakerState: Sendable {
 
   /// Notes a failed try.
   package mutating func failed(at now: Duration) {
-    failures += 1
+    // The number may come from a file.
+    failures = min(failures, .max - 1) + 1
     switch phase {
     case .closed:
       guard failures >= backoff.failures else { return }

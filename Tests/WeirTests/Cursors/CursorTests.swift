@@ -196,6 +196,9 @@ struct CursorTests {
       change(&position)
       wrong.append(position)
     }
+    // No event is below the offset 0.
+    wrong.append(CursorPosition(last: EventID(opening: 3, sequence: 4)))
+    wrong.append(CursorPosition(last: EventID(opening: 3, sequence: 4), counts: DeliveryCounts()))
     for position in wrong {
       #expect(CursorSlot.read(CursorSlot(sequence: 1, position: position).bytes) == .damaged, "\(position)")
     }
@@ -203,6 +206,22 @@ struct CursorTests {
       var bytes = CursorSlot(sequence: 1, position: delivered).bytes
       bytes[place] ^= 0x10
       #expect(CursorSlot.read(bytes) == .damaged)
+    }
+  }
+
+  @Test func `a cursor with the last sequence counts from 1 again`() throws {
+    try withDirectory { directory in
+      let file = URL(filePath: try made(directory, moves: 1))
+      for first in [UInt64.max - 1, .max] {
+        let slot = CursorSlot(sequence: first, position: position(1)).bytes
+        let zeros = [UInt8](repeating: 0, count: Cursor.slotStride - slot.count)
+        try Data(slot + zeros + CursorSlot(sequence: first - 1, position: position(9)).bytes).write(to: file)
+        let cursor = try Cursor("provider", of: directory)
+        for number in 2...5 as ClosedRange<UInt64> {
+          try cursor.move(to: position(number))
+          #expect(try found(directory) == .position(position(number)))
+        }
+      }
     }
   }
 
