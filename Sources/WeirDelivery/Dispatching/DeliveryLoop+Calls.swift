@@ -112,7 +112,12 @@ extension DeliveryLoop {
         if !isUntried { event.backoff = wait }
         return event
       })
-    judge(stopped(by: settlement) ?? settlement.health, isDecided: settlement.batches.isEmpty)
+    if let stopped = stopped(by: settlement) {
+      judge(stopped)
+    } else if untold.isEmpty {
+      judge(settlement.health, isDecided: settlement.batches.isEmpty)
+    }
+    // Otherwise the provider's last answer is the one about a user, which is judged.
     publish()
   }
 

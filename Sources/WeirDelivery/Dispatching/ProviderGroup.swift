@@ -89,12 +89,16 @@ public final class ProviderGroup: Provider, Sendable {
       events.filter { decided[$0.stored.id]?[index]?.isRetry ?? true }
     }
     var given: [PreparedEvent] = []
+    var users: [String] = []
+    defer { noteTold(given, users, index) }
     for event in undecided {
       let user = event.context.user?.id ?? ""
       if var mapped = mapper(event) {
-        // The event that told of the user was not for this member.
-        mapped.identifies = mapped.identifies || untold.withLock { $0[index]?.contains(user) ?? false }
+        // The event that told of the user was not for this member. One event of the batch tells.
+        let isUntold = !users.contains(user) && untold.withLock { $0[index]?.contains(user) ?? false }
+        mapped.identifies = mapped.identifies || isUntold
         given.append(mapped)
+        users.append(user)
       } else {
         if event.identifies { _ = untold.withLock { $0[index, default: []].insert(user) } }
         withhold(event, index)
@@ -126,12 +130,18 @@ public final class ProviderGroup: Provider, Sendable {
       for (event, verdict) in zip(events, verdicts) {
         var verdict = verdict
         if case .rejected(let reason) = verdict { verdict = .rejected("\(name): \(reason)") }
-        if verdict == .accepted, event.identifies, let user = event.context.user?.id {
-          _ = untold.withLock { $0[index]?.remove(user) }
-        }
         decided[event.stored.id, default: [:]][index] = verdict
       }
     }
+  }
+
+  /// Notes of which users the member has been told, by an event that the member accepted. The users are those before the
+  /// member's mapper.
+  private func noteTold(_ events: [PreparedEvent], _ users: [String], _ index: Int) {
+    let told = decided.withLock { decided in
+      zip(events, users).filter { $0.0.identifies && decided[$0.0.stored.id]?[index] == .accepted }.map(\.1)
+    }
+    untold.withLock { $0[index]?.subtract(told) }
   }
 
   /// Notes that the member's mapper withheld an event.

@@ -108,7 +108,28 @@ struct ProviderGroupTests {
       try Bindings.with(user: "ann", traits: ["plan": "free"]) { _ = try stage.capture(3) }
       #expect(await stage.run { stage.entry().offset == 3 })
       #expect(one.delivered.map(\.identifies) == [true, false, false])
-      #expect(two.delivered.map(\.identifies).contains(true))
+      #expect(two.delivered.map(\.identifies) == [true, false])
+      try await stage.close()
+    }
+  }
+
+  @Test func `a member whose mapper changes the users' ids is told once`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      let (one, two) = (ScriptedProvider(name: "one"), ScriptedProvider(name: "two"))
+      let mapped = two.mapped(
+        by: EventMapper { event in
+          guard event.fields["n"] != .int(0) else { return nil }
+          var event = event
+          event.context.user?.id = "someone"
+          return event
+        })
+      try stage.dispatcher.add(ProviderGroup("scripted", [one, mapped]))
+      for number in 0..<3 {
+        try Bindings.with(user: "ann", traits: ["plan": "free"]) { _ = try stage.capture(1, from: number) }
+        #expect(await stage.run { stage.entry().offset == Offset(number + 1) })
+      }
+      #expect(two.delivered.map(\.identifies) == [true, false])
       try await stage.close()
     }
   }
