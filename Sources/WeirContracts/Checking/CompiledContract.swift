@@ -44,7 +44,8 @@ public struct CompiledContract: Sendable {
 
   /// Checks an event with this name, these fields and this context.
   ///
-  /// A part of the context that is lost to damage is not checked.
+  /// A part of the context that is lost to damage is not checked, and neither is a value that was replaced by
+  /// `FieldValue.redacted`: nobody knows what it was.
   ///
   /// - Parameters:
   ///   - name: The event's name.
@@ -103,6 +104,8 @@ struct CompiledEvent: Sendable {
 private struct EventCheck {
   let event: String
   let declaration: EventType?
+  /// Whether a redacted value has no violations. A value in a contract, such as a default, has.
+  var skipsRedacted = true
   var outcome = ContractOutcome()
   private var way: [ContractOutcome.Step] = []
 
@@ -142,6 +145,7 @@ private struct EventCheck {
   /// Checks a value against its rule. `step` leads to the value from the object or array that contains it.
   mutating func value(_ value: FieldValue, _ field: CompiledField, _ step: ContractOutcome.Step) {
     if case .null = value { return missing(field, step) }
+    guard value != .redacted || !skipsRedacted else { return }
     guard field.type.admits(value) else {
       return report(field.path, field.type.rule, value, isSensitive: field.isSensitive)
     }
@@ -225,6 +229,7 @@ extension CompiledField {
   /// Returns the first rule that `value` violates, or the first field that `value` lacks; `nil` if there is none.
   func firstViolated(by value: FieldValue) -> String? {
     var check = EventCheck(event: "", declaration: nil)
+    check.skipsRedacted = false
     check.value(value, self, .member(name))
     if let violation = check.outcome.violations.first {
       return violation.field == path ? violation.rule : "\(violation.field): \(violation.rule)"

@@ -34,26 +34,28 @@ struct ContractChangeContent: Hashable, Sendable {
     default: break
     }
     guard !change.event.isEmpty else {
-      return compiled.everyEvent?.field(at: change.field, in: ContextParts.name)?.node.keeping(change.what.keys)
+      return compiled.everyEvent?.field(at: change.field, in: ContextParts.name)?.node.keeping(change.keys)
         ?? DocumentNode(.null)
     }
     guard let event = compiled.event(change.event) else { return DocumentNode(.null) }
-    if change.field.isEmpty { return event.node.keeping(change.what.keys) }
+    if change.field.isEmpty { return event.node.keeping(change.keys) }
     let field =
       event.members.field(at: change.field) ?? event.context?.field(at: change.field, in: ContextParts.name)
-    return field?.node.keeping(change.what.keys) ?? DocumentNode(.null)
+    return field?.node.keeping(change.keys) ?? DocumentNode(.null)
   }
 }
 
-extension ContractChange.What {
-  /// The keys of a contract's file that a change of this kind is about; `nil` for all.
+extension ContractChange {
+  /// The keys of a contract's file that the change is about; `nil` for all.
   fileprivate var keys: Set<String>? {
-    switch self {
+    switch what {
     case .contractRenamed, .versionChanged, .unknownEventsChanged, .requiredKindChanged: []
     case .eventAdded, .eventRemoved, .fieldAdded, .fieldRemoved: nil
     case .eventKindChanged: ["kind"]
     case .eventOpened, .eventClosed: ["open"]
     case .fieldMadeOptional, .fieldMadeMandatory, .defaultChanged: ["mandatory", "default"]
+    // The clauses of a wider type are compared by themselves. Those of another type are not, and come with the type.
+    case .typeChanged where isBreaking: Self.clauses.union(["type"])
     case .typeChanged: ["type"]
     case .valuesAdded, .valuesRemoved: ["one_of"]
     case .rangeChanged: ["min", "max", "above", "below"]
@@ -65,6 +67,11 @@ extension ContractChange.What {
     case .descriptionChanged: ["description"]
     }
   }
+
+  /// The keys of the checks of a field's values.
+  private static let clauses: Set = [
+    "one_of", "min", "max", "above", "below", "finite", "min_length", "max_length", "matches",
+  ]
 }
 
 extension DocumentNode {

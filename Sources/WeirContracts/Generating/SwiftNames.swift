@@ -11,7 +11,8 @@ enum SwiftNames {
   static func type(_ name: String) -> String {
     let parts = parts(of: name)
     let joined = parts.map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
-    return startingWithLetter(joined)
+    // Without any allowed letter, as in Arabic, `distinct` tells several such names apart.
+    return joined.isEmpty ? "Unnamed" : startingWithLetter(joined)
   }
 
   /// Returns the name of a property. A name that Swift allows stays as it is, so that the compiler's own code for
@@ -25,7 +26,8 @@ enum SwiftNames {
     text = startingWithLetter(text)
     // A name of underscores alone is a pattern for the compiler, or hard to read.
     if text.allSatisfy({ $0 == "_" }) { text += "field" }
-    return unusable.contains(text) ? text + "_" : text
+    // The compiler's code for `Codable` has a type of this name.
+    return unusable.contains(text) || text == "CodingKeys" ? text + "_" : text
   }
 
   /// Returns the name of an enum's case: `EUR` stays `EUR`, `Not paid` becomes `notPaid`.

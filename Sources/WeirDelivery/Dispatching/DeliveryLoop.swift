@@ -115,8 +115,8 @@ final class DeliveryLoop {
   }
 
   /// Returns the event as the provider gets it, or `nil` if the provider does not get the event.
-  func prepare(_ event: StoredEvent) -> PreparedEvent? {
-    preparation.prepare(event)
+  func prepare(_ event: StoredEvent, derived: FieldObject) -> PreparedEvent? {
+    preparation.prepare(event, derived: derived)
   }
 
   var clock: DeliveryClock { orders.clock }

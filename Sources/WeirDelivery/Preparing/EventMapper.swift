@@ -143,9 +143,9 @@ extension EventMapper {
   }
 
   /// Keeps a sample of the events whose names, as the earlier mappers made them, match one of these patterns, and all
-  /// other events. The sample has all such events of about `fraction` (0 to 1) of the users: the user's id decides, and
-  /// without a user the opening that captured the event. So a user's events are kept or withheld together, by every
-  /// provider with the same fraction and the same pseudonyms.
+  /// other events. The sample has all such events of about `fraction` (0 to 1) of the users: the user's id decides,
+  /// also if the provider gets a pseudonym, and without a user the opening that captured the event. So a user's events
+  /// are kept or withheld together, by every provider with the same fraction.
   public static func sampling(events patterns: String..., fraction: Double) -> EventMapper {
     sampling(events: patterns, fraction: fraction)
   }
@@ -156,7 +156,8 @@ extension EventMapper {
       "sampling", [("events", .texts(patterns)), ("fraction", DocumentNode(.number(.double(fraction))))])
     return EventMapper(form) { event, _ in
       guard names.match(event.name) else { return true }
-      let source = event.context.user?.id ?? String(event.stored.id.opening, radix: 16)
+      let user = event.context.user.map { event.sampled?.id ?? $0.id }
+      let source = user ?? String(event.stored.id.opening, radix: 16)
       // The upper bits of FNV-1a of similar texts are similar, so they are mixed.
       var hash = FNV1a.hash64(source.utf8)
       hash = (hash ^ (hash >> 32)) &* 0x9e37_79b9_7f4a_7c15

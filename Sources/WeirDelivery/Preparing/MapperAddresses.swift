@@ -11,8 +11,9 @@ import WeirJSON
 
 extension EventMapper {
   /// Shortens the internet addresses in fields of these names, wherever they are: in the event, in the bound and global
-  /// fields, and among the user's traits. An IPv4 address loses its last byte (`203.0.113.7` becomes `203.0.113.0`), an
-  /// IPv6 address its last ten (`2001:db8:1:2::7` becomes `2001:db8:1::`). A text that is no address is redacted.
+  /// fields, and among the user's traits, also in objects and arrays within these. An IPv4 address loses its last byte
+  /// (`203.0.113.7` becomes `203.0.113.0`), an IPv6 address its last ten (`2001:db8:1:2::7` becomes `2001:db8:1::`). A
+  /// text that is no address is redacted. If the field is an array, each of its texts is an address.
   public static func shorteningAddresses(in names: String...) -> EventMapper { shorteningAddresses(in: names) }
 
   static func shorteningAddresses(in names: [String]) -> EventMapper {
@@ -30,12 +31,31 @@ extension EventMapper {
 
 extension FieldObject {
   fileprivate mutating func shortenAddresses(_ names: Set<String>) {
-    guard contains(where: { names.contains($0.name) }) else { return }
+    guard contains(where: { names.contains($0.name) || $0.value.isContainer }) else { return }
     self = FieldObject(
-      map { member in
-        guard names.contains(member.name), case .string(let text) = member.value else { return member }
-        return Member(name: member.name, value: shortened(text).map { .string($0) } ?? .redacted)
-      })
+      map { Member(name: $0.name, value: $0.value.shorteningAddresses(names, isAddress: names.contains($0.name))) })
+  }
+}
+
+extension FieldValue {
+  fileprivate var isContainer: Bool {
+    switch self {
+    case .object, .array: true
+    default: false
+    }
+  }
+
+  /// Returns the value with shortened addresses. `isAddress`: a text is an address, and not only the texts of the named
+  /// fields within the value.
+  fileprivate func shorteningAddresses(_ names: Set<String>, isAddress: Bool) -> FieldValue {
+    switch self {
+    case .string(let text): return isAddress ? shortened(text).map { .string($0) } ?? .redacted : self
+    case .array(let values): return .array(values.map { $0.shorteningAddresses(names, isAddress: isAddress) })
+    case .object(var object):
+      object.shortenAddresses(names)
+      return .object(object)
+    default: return self
+    }
   }
 }
 

@@ -60,7 +60,9 @@ package struct Preparation: Sendable {
 
   /// Returns the event as the provider gets it. Returns `nil` if the provider does not get the event; ``counts`` shows
   /// why.
-  package mutating func prepare(_ stored: StoredEvent) -> PreparedEvent? {
+  ///
+  /// `derived` are derived fields that an earlier preparation kept, of an event that has lost values since.
+  package mutating func prepare(_ stored: StoredEvent, derived: FieldObject = [:]) -> PreparedEvent? {
     if sendsGaps, let gap = Gap(stored) {
       let prepared = prepare(gap)
       if prepared == nil { counted.withheld += 1 } else { counted.prepared += 1 }
@@ -77,9 +79,12 @@ package struct Preparation: Sendable {
     var event = PreparedEvent(stored)
     event.annotations = annotations
     derive(&event)
+    for field in derived where stored.fields[field.name] == nil { event.fields[field.name] = field.value }
+    let names = event.fields.dropFirst(stored.fields.count).map(\.name)
     check(&event)
     flagDuplicate(&event)
     redaction?.redact(&event)
+    for name in names { event.derived[name] = event.fields[name] }
     if let pseudonym { event.replaceUser(by: pseudonym) }
     guard mapper.map(&event, &counted) else {
       counted.withheld += 1
@@ -99,15 +104,22 @@ package struct Preparation: Sendable {
 
   /// Returns a default user as the provider gets the user. Returns `nil` if the mapper withholds what is no event of
   /// the program: then only the user's events tell the provider of the user.
-  func prepare(_ user: EventUser) -> EventUser? { mapper.mapped(replaced(user)) }
+  func prepare(_ user: EventUser) -> EventUser? {
+    let (user, sampled) = replaced(user)
+    return mapper.mapped(user, sampled: sampled)
+  }
 
-  /// Returns a default user as the provider is associated with the user: see ``EventMapper/associated(_:)``.
-  func associated(_ user: EventUser) -> EventUser? { mapper.associated(replaced(user)) }
+  /// Returns a default user as the provider is associated with the user: see ``EventMapper/associated(_:sampled:)``.
+  func associated(_ user: EventUser) -> EventUser? {
+    let (user, sampled) = replaced(user)
+    return mapper.associated(user, sampled: sampled)
+  }
 
-  private func replaced(_ user: EventUser) -> EventUser {
-    var user = user
-    if let pseudonym { user.id = pseudonym(user.id) }
-    return user
+  private func replaced(_ user: EventUser) -> (user: EventUser, sampled: SampledUser?) {
+    guard let pseudonym else { return (user, nil) }
+    var other = user
+    other.id = pseudonym(user.id)
+    return (other, SampledUser(id: user.id))
   }
 
   /// Adds the derived fields. With a pseudonym, the fields are derived from the pseudonym and not from the user's id.
@@ -157,24 +169,25 @@ package struct Preparation: Sendable {
 extension EventMapper {
   /// Returns what is known about a user as the provider gets it; `nil` if the mapper withholds what is no event of the
   /// program.
-  func mapped(_ user: EventUser) -> EventUser? {
-    let (user, isWithheld) = applied(to: user)
+  func mapped(_ user: EventUser, sampled: SampledUser? = nil) -> EventUser? {
+    let (user, isWithheld) = applied(to: user, sampled)
     return isWithheld ? nil : user
   }
 
   /// Returns a default user as the provider is associated with the user. A mapper that withholds what is no event of
   /// the program has nothing to say of the user: then the provider gets the id alone. `nil` if the mapper removes the
   /// user.
-  func associated(_ user: EventUser) -> EventUser? {
-    let (user, isWithheld) = applied(to: user)
+  func associated(_ user: EventUser, sampled: SampledUser? = nil) -> EventUser? {
+    let (user, isWithheld) = applied(to: user, sampled)
     return isWithheld ? user.map { EventUser(id: $0.id) } : user
   }
 
-  private func applied(to user: EventUser) -> (EventUser?, isWithheld: Bool) {
+  private func applied(to user: EventUser, _ sampled: SampledUser?) -> (EventUser?, isWithheld: Bool) {
     var event = PreparedEvent(
       StoredEvent(
         offset: 0, id: EventID(opening: 0, sequence: 0), time: .now, name: EventType.reservedPrefix + "associated",
         fields: [:], context: EventContext(user: user)))
+    event.sampled = sampled
     var counts = PreparedEvent.Counts()
     let isKept = map(&event, &counts)
     return (event.context.user, !isKept)

@@ -29,10 +29,21 @@ package protocol PseudonymousProvider: Provider {
   var pseudonym: Pseudonym? { get }
 }
 
+/// The user's id that a sample goes by, beside a pseudonym. Whoever prints an event does not print the id.
+struct SampledUser: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
+  let id: String
+
+  var description: String { "hidden" }
+  var customMirror: Mirror { Mirror(self, children: []) }
+}
+
 extension PreparedEvent {
   /// Replaces the user's id, also in ``stored``.
   mutating func replaceUser(by pseudonym: Pseudonym) {
-    if let user = context.user { context.user?.id = pseudonym(user.id) }
+    if let user = context.user {
+      sampled = SampledUser(id: user.id)
+      context.user?.id = pseudonym(user.id)
+    }
     if let user = stored.context.user { stored.context.user?.id = pseudonym(user.id) }
   }
 }

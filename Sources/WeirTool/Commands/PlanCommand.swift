@@ -42,15 +42,15 @@
       discussion: """
         Prints the plan as it is understood, with all defaults of the plan applied to \
         each provider, as JSON. Each problem is a line on standard error, with the line \
-        of the file and the place in the plan. Keys are not read. The exit code is 2 if \
-        the plan has problems.
+        of the file, if the line is known, and the place in the plan. Keys and \
+        certificates are not read. The exit code is 2 if the plan has problems.
         """)
 
     @Argument(help: "The plan.")
     var plan: String
 
     func run() throws {
-      try writeOutput(String(decoding: PlanSource.plan(plan).json(), as: UTF8.self))
+      try writeOutput(String(decoding: PlanSource.deliverablePlan(plan).json(), as: UTF8.self))
     }
   }
 
@@ -95,7 +95,7 @@
     var name: String?
 
     func run() throws {
-      let plan = try PlanSource.plan(plan).routed
+      let plan = try PlanSource.deliverablePlan(plan).routed
       let entries = plan.entries.filter { name == nil || $0.name == name }
       guard !entries.isEmpty else {
         let names = plan.entries.map(\.name).joined(separator: ", ")

@@ -11,7 +11,9 @@
       name: .customLong("plan"),
       help: """
         A file with a delivery plan, JSON or YAML: the providers, and what each of them gets. --name selects \
-        providers of the plan; with --to as well, --to is where the provider of that name is.
+        providers of the plan. With --to as well, the events of the provider of that name go there, and not to the \
+        plan's address or failover; all else stays as in the plan, except for options that are given. A URL takes the \
+        place of a URL, and a path of a path.
         """)
     var planFile: String?
 
@@ -127,27 +129,10 @@
     /// The delivery that the options describe: the plan's providers, or those of `--to`.
     func deliveryPlan() throws -> DeliveryPlan {
       var plan = try planFile.map(PlanSource.plan)?.routed
+      if let planFile, plan?.entries.isEmpty == true { throw ToolError(PlanSource.nobody(in: planFile)) }
       let added = try addresses().map { named in
         var entry = plan?[named.name] ?? DeliveryPlan.Entry(named.name, options: Self.usualOptions)
-        var destination = destination(named.address)
-        if let planned = entry.destination {
-          if planned.pseudonymKey != nil, !destination.isURL {
-            throw ToolError(
-              "the plan gives \(named.name) pseudonyms, which a provider that writes files can't have; give a URL with "
-                + "--to, or a plan without pseudonyms for \(named.name)")
-          }
-          // If no option of a destination is given, everything but the addresses is the plan's.
-          if optionOfPlans == nil, planned.isURL == destination.isURL {
-            var moved = planned
-            moved.to = destination.to
-            // The second host belongs to the plan's address, and nobody named that host here.
-            moved.failover = nil
-            destination = moved
-          }
-          destination.groups = planned.groups
-          destination.pseudonymKey = planned.pseudonymKey
-        }
-        entry.destination = destination
+        entry.destination = try destination(named, in: entry.destination)
         return entry
       }
       if let known = plan?.entries.map(\.name), let name = names.first(where: { !known.contains($0) }) {
@@ -174,24 +159,36 @@
       return options
     }
 
-    private func destination(_ address: ProviderAddress) -> DeliveryPlan.Destination {
+    /// The destination at an address. What no option gives is as the plan has it, except for the failover: nobody gets
+    /// events who was not named.
+    private func destination(
+      _ named: Named, in planned: DeliveryPlan.Destination?
+    ) throws(ToolError) -> DeliveryPlan.Destination {
+      let address = named.address
+      if let planned, planned.isURL != address.isEndpoint {
+        let (known, given) = planned.isURL ? ("a URL", "a path") : ("a path", "a URL")
+        throw ToolError(
+          "the plan's provider \(named.name) has \(known), and --to \(Terminal.printable(address.shown)) is \(given); "
+            + "give \(known) with --to, or write another provider into the plan")
+      }
       switch address {
       case .files(let path):
-        var destination = DeliveryPlan.Destination(path)
-        destination.lz4 = lz4
+        var destination = planned ?? DeliveryPlan.Destination(path)
+        destination.to = path
+        if lz4 { destination.lz4 = true }
         return destination
       case .endpoint(let url):
-        var destination = DeliveryPlan.Destination(url)
-        destination.preset = preset
+        var destination = planned ?? DeliveryPlan.Destination(url)
+        destination.to = url
         destination.failover = failover
-        destination.key = keyFile.map { .file($0) } ?? keyEnv.map { .environment($0) }
-        destination.user = user
-        destination.project = project
-        destination.table = table
-        destination.authorities = authorities
-        destination.certificate = certificate
-        destination.certificateKey = certificateKey
-        destination.gzip = gzip
+        destination.preset = givenPreset ?? destination.preset
+        destination.key = keyFile.map { .file($0) } ?? keyEnv.map { .environment($0) } ?? destination.key
+        if !user.isEmpty { destination.user = user }
+        if !project.isEmpty { destination.project = project }
+        destination.table = givenTable ?? destination.table
+        destination.authorities = authorities ?? destination.authorities
+        if let certificate { (destination.certificate, destination.certificateKey) = (certificate, certificateKey) }
+        if planned == nil || gzip { destination.gzip = gzip }
         return destination
       }
     }

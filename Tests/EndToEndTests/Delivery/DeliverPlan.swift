@@ -288,6 +288,81 @@ import WeirHTTP
         #expect(lines[2]["withheld"] as? Bool == true)
         #expect(try Tool.run("plan", "show", path, scratch("log"), "\(offset)", "--name", "x").code == 2)
       }
+
+      @Test func `a plan that no delivery could use is refused by the check, with the provider`() throws {
+        let scratch = try Scratch()
+        try Tool.record(scratch("log"), sending: Numbered.lines(1...3))
+        let key = #""key_env": "NOT_SET", "cacert": "/none.pem""#
+        let plans: [(String, String)] = [
+          (
+            #""a": {"to": "http://localhost:1", "preset": "ga4", \#(key)}"#,
+            "providers.a: the preset ga4 needs a project"
+          ),
+          (#""b": {"to": "http://localhost:1", "preset": "mixpanel", "user": "u", \#(key)}"#, "providers.b: "),
+          ("", "has no providers"),
+        ]
+        for (providers, words) in plans {
+          let path = try scratch.file("plan.json", #"{"providers": {\#(providers)}}"#)
+          for command in [["plan", "check", path], ["plan", "show", path, scratch("log"), "0"]] {
+            let outcome = try Tool.run(command)
+            #expect(outcome.code == 2, "\(command)")
+            #expect(outcome.errors.contains(words), "\(outcome.errors)")
+          }
+          #expect(try Tool.run("deliver", scratch("log"), "--plan", path).code == 2)
+        }
+        let good = try scratch.file(
+          "plan.json",
+          #"{"providers": {"a": {"to": "https://h", "preset": "ga4", "project": "G-A1", \#(key)}}}"#)
+        try Tool.require(Tool.run("plan", "check", good), code: 0, "keys and certificates are not read")
+      }
+
+      @Test func `a sample is shown as it is delivered, although the pseudonyms are not known`() throws {
+        let scratch = try Scratch()
+        let tracker = try Tracker(directory: scratch("log"))
+        for number in 0..<12 { Bindings.with(user: "user-\(number)") { _ = tracker.track("a.Happened") } }
+        try tracker.close()
+        func shown(_ more: String) throws -> [Bool] {
+          let path = try scratch.file(
+            "plan.json",
+            """
+            {"mapper": [{"sampling": {"events": ["*"], "fraction": 0.5}}],
+             "providers": {"a": {"to": "http://localhost:1"\(more)}}}
+            """)
+          return try Tool.cat(scratch("log")).map { event in
+            let outcome = try Tool.run("plan", "show", path, scratch("log"), "\(event.offset)")
+            try Tool.require(outcome, code: 0, "weir plan show")
+            return outcome.text.contains("withheld")
+          }
+        }
+        let plain = try shown("")
+        #expect(Set(plain).count == 2)
+        #expect(try shown(#", "pseudonym_key_env": "NOT_SET""#) == plain)
+      }
+
+      @Test func `an address beside a plan gets the events in the plan's form, and nobody else gets any`() throws {
+        let scratch = try Scratch()
+        try FileManager.default.createDirectory(atPath: scratch("bodies"), withIntermediateDirectories: false)
+        let recorder = try Recorder(scratch("bodies"))
+        defer { _ = try? recorder.child.kill() }
+        try Tool.record(scratch("log"), sending: Numbered.lines(1...3))
+        let other = "http://127.0.0.1:\(recorder.port)"
+        let path = try scratch.file(
+          "plan.json",
+          """
+          {"providers": {"seg": {
+            "to": "http://localhost:1", "preset": "segment", "key_env": "NOT_SET", "failover": "\(other)/second"}}}
+          """)
+        let key = try scratch.file("key", "k")
+        let dead = try Tool.run(
+          "deliver", scratch("log"), "--plan", path, "--name", "seg", "--to", "http://127.0.0.1:1", "--key-file", key,
+          "--budget", "2s")
+        #expect(dead.code == 5, "\(dead.errors)")
+        #expect(try Files.names(in: scratch("bodies")) == [])
+        let moved = try Tool.run(
+          "deliver", scratch("log"), "--plan", path, "--name", "seg", "--to", other, "--key-file", key)
+        try Tool.require(moved, code: 0, "another address")
+        #expect(try Files.names(in: scratch("bodies")) == ["v1-batch"])
+      }
     }
   }
 #endif

@@ -269,7 +269,8 @@ struct SwiftCodeTests {
   @Test(arguments: SwiftAccess.allCases)
   func `the code of odd contracts compiles without warnings`(_ access: SwiftAccess) throws {
     let keywords = [
-      "class", "init", "Type", "await", "copy", "Self", "_", "__", "", "é", "e\u{301}", "漢字", "a.b", "\\[x",
+      "class", "init", "Type", "await", "copy", "Self", "_", "__", "", "é", "e\u{301}", "漢字", "a.b", "\\[x", "*/",
+      "سلة", "CodingKeys",
     ]
     let fields = keywords.filter { !$0.isEmpty }.map { name in
       FieldRule(name == "a.b" ? "a\\.b" : name == "\\[x" ? "\\[x" : name, mandatory: true, .bool)
@@ -291,10 +292,24 @@ struct SwiftCodeTests {
           Optionally("eventTypes", .array) { Mandatory("eventTypesElement", .object) { Mandatory("x", .bool) } }
         }
       }
+      // The only name without letters, and several, in one object.
+      EventRule("\u{E2A}\u{E27}\u{E31}") {
+        Mandatory("*/", .object) { Mandatory("سلة", .object) { Mandatory("CodingKeys") } }
+      }
+      EventRule("*/") { Mandatory("CodingKeys", .string, .oneOf("CodingKeys", "*/", "سلة")) }
       EventRule("many") { for index in 0..<40 { Mandatory("field\(index)", .number, default: .double(1e300)) } }
     }
     let code = try code(contract, access)
     let said = try typecheck([code, Self.use])
+    #expect(said.isEmpty, "\(said)\n\(code)")
+  }
+
+  @Test func `a name without letters is a name`() throws {
+    let code = try code(EventRule("*/") { Mandatory("*/", .object) { Mandatory("سلة", .string, .oneOf("x")) } })
+    for part in ["struct Unnamed: ", "protocol HasUnnamed {", "struct UnnamedValue: ", "  enum Unnamed: String"] {
+      #expect(code.contains(part), "\(part): \(code)")
+    }
+    let said = try typecheck([code])
     #expect(said.isEmpty, "\(said)\n\(code)")
   }
 

@@ -329,4 +329,59 @@ struct RedriveTests {
       await stage.kill()
     }
   }
+
+  /// What was replaced in the letter can't be checked, and nothing can be derived from it.
+  @Test func `a redriven event has the derived fields and the findings of its first delivery`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      let contract = Contract("shop", version: "1") {
+        EventRule("paid") {
+          Mandatory("card", .integer, .range(1...), .sensitive)
+          Mandatory("amount", .integer)
+        }
+        EventRule("plain") { Mandatory("amount", .integer) }
+      }
+      var options = DeliveryOptions()
+      options.contract = try contract.compiled()
+      func mapper(_ factor: String) -> EventMapper {
+        EventMapper(
+          .deriving(["share": .ratio("amount", "card"), "about": .text("\(factor) {amount}")]), .snakeCase())
+      }
+      let seen = Mutex<[PreparedEvent]>([])
+      let first = ScriptedProvider(
+        finally: .each { event in
+          seen.withLock { $0.append(event) }
+          return .rejected("no")
+        })
+      try stage.dispatcher.add(first.mapped(by: mapper("once")), options: options)
+      #expect(stage.tracker.track("paid", fields: ["card": 6, "amount": 3]).isAccepted)
+      #expect(stage.tracker.track("plain", fields: ["amount": 4]).isAccepted)
+      #expect(await stage.run { stage.entry().rejected == 2 })
+      let paid = try #require(seen.withLock { $0.first })
+      #expect(paid.fields == ["card": .redacted, "amount": 3, "share": 0.5, "about": "once 3"])
+      #expect(paid.violations == [])
+
+      let letters = try LogDirectory(directory).deadLetters(of: "scripted")
+      #expect(letters.map(\.event.fields) == [["card": .redacted, "amount": 3], ["amount": 4]])
+      #expect(letters.map(\.derived) == [["share": 0.5, "about": "once 3"], [:]])
+      var joiner = DeadLetterJoiner()
+      let joined = letters[0].parts.compactMap { part in
+        joiner.take(
+          StoredEvent(
+            offset: 0, id: EventID(opening: 1, sequence: 1), time: Timestamp(nanosecondsSince1970: 0),
+            name: DeadLetter.eventName, fields: part))
+      }
+      #expect(joined == [letters[0]])
+
+      let provider = ScriptedProvider()
+      #expect(try await redrive(stage, to: provider, by: mapper("twice"), options: options).acknowledged == 2)
+      try #require(provider.delivered.count == 2)
+      #expect(provider.delivered[0].fields == paid.fields)
+      #expect(provider.delivered[0].flags == [])
+      #expect(provider.delivered[0].violations == [])
+      // Where nothing was replaced, all is derived again.
+      #expect(provider.delivered[1].fields == ["amount": 4, "about": "twice 4"])
+      await stage.kill()
+    }
+  }
 }

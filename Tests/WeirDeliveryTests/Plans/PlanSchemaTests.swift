@@ -74,14 +74,20 @@ struct PlanSchemaTests {
     }
     """
 
-  private static let others = [
-    "null", "true", "0", "1", "-1", "1.0", "1.5", "2e2", "9223372036854775807", "9223372036854775808", "1e300", #""""#,
-    #""x""#, #""5s""#, #""0s""#, #""3us""#, #""5""#, #""http://x""#, #""ftp://x""#, #""http://x@y""#, #""http://:80""#,
-    #""localhost:80""#, #""http:/x""#, #""end""#, #""offset:x""#, #""2026-11-21""#, #""json""#, #""title_case""#,
-    #""only""#, "[]", #"["x"]"#, "[1]", #"["x","y","z"]"#, #"["kind"]"#, #"[{"to":[]}]"#, "{}", #"{"x":1}"#,
-    #"{"x":"y"}"#, #"{"404":"retry"}"#, #"{"6xx":"retry"}"#, #"{"only":{}}"#, #"{"only":{"events":[],"fields":[]}}"#,
-    #"{"a b":{}}"#,
-  ]
+  private static let others =
+    [
+      "null", "true", "0", "1", "-1", "1.0", "1.5", "2e2", "9223372036854775807", "9223372036854775808", "1e300",
+      #""""#,
+      #""x""#, #""5s""#, #""0s""#, #""3us""#, #""5""#, #""http://x""#, #""ftp://x""#, #""http://x@y""#,
+      #""http://:80""#,
+      #""localhost:80""#, #""http:/x""#, #""end""#, #""offset:x""#, #""2026-11-21""#, #""json""#, #""title_case""#,
+      #""only""#, "[]", #"["x"]"#, "[1]", #"["x","y","z"]"#, #"["kind"]"#, #"[{"to":[]}]"#, "{}", #"{"x":1}"#,
+      #"{"x":"y"}"#, #"{"404":"retry"}"#, #"{"6xx":"retry"}"#, #"{"only":{}}"#, #"{"only":{"events":[],"fields":[]}}"#,
+      #"{"a b":{}}"#,
+    ] + tooLarge
+
+  /// What a pattern can't tell from what is read.
+  private static let tooLarge = [#""99999999999999999999999d""#, #""offset:18446744073709551616""#]
 
   @Test func `the schema refuses what the reader refuses, and accepts what the reader accepts`() throws {
     let plan = try DocumentJSON.read(Array(Self.everything.utf8))
@@ -96,6 +102,7 @@ struct PlanSchemaTests {
       for (name, node) in changed {
         count += 1
         let (reads, accepts) = (isRead(node), Schema().accepts(node))
+        if !reads, accepts, Self.tooLarge.contains(name) { continue }
         if !reads, accepts, Self.readerMaySayMore(of: place), !Self.isAboutKind(problems(node)) { continue }
         #expect(reads == accepts, "\(place): \(name): the reader says \(reads): \(problems(node))")
       }

@@ -59,6 +59,30 @@ struct PseudonymTests {
     }
   }
 
+  @Test func `a sample has the same users with and without pseudonyms, and an event does not show them`() throws {
+    let mapper = EventMapper.sampling(events: "*", fraction: 0.5)
+    var options = DeliveryOptions()
+    var plain = Preparation(options, mapper: mapper)
+    options.pseudonym = pseudonym
+    var hidden = Preparation(options, mapper: mapper)
+    var kept = 0
+    for number in 0..<200 {
+      let user = EventUser(id: "user-\(number)")
+      let stored = StoredEvent(
+        offset: 0, id: EventID(opening: 1, sequence: 1), time: Timestamp(nanosecondsSince1970: 0), name: "e",
+        fields: [:], context: EventContext(user: user))
+      let event = hidden.prepare(stored)
+      #expect((event == nil) == (plain.prepare(stored) == nil))
+      #expect((hidden.prepare(user) == nil) == (event == nil))
+      guard let event else { continue }
+      kept += 1
+      var dumped = ""
+      dump(event, to: &dumped)
+      #expect(![dumped, "\(event)", String(reflecting: event)].contains { $0.contains(user.id) })
+    }
+    #expect((50...150).contains(kept))
+  }
+
   @Test func `a default user goes through the mapper, as the users of events do`() async throws {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(directory)
@@ -93,5 +117,27 @@ struct PseudonymTests {
     #expect(values.allSatisfy { $0 == (expected == "[redacted]" ? .redacted : short) })
     #expect(event.context.fields["other"] == .string(text))
     #expect(event.fields["n"] == 1)
+  }
+
+  @Test func `addresses are shortened however deep they are`() throws {
+    func fields(_ address: FieldValue) -> FieldObject {
+      [
+        "client": ["ip": address, "port": 1], "hops": [["ip": address], ["via": ["ip": address]], 2],
+        "ip": [address, [address], ["ip": address], 3], "list": [[["ip": address]]],
+      ]
+    }
+    func event(_ fields: FieldObject) -> StoredEvent {
+      StoredEvent(
+        offset: 0, id: EventID(opening: 1, sequence: 1), time: Timestamp(nanosecondsSince1970: 0), name: "e",
+        fields: fields, context: EventContext(globals: fields, user: EventUser(id: "u", traits: fields), fields: fields)
+      )
+    }
+    let full = PreparedEvent(event(fields("203.0.113.77")))
+    let mapped = try #require(EventMapper.shorteningAddresses(in: "ip")(full))
+    let short = event(fields("203.0.113.0"))
+    #expect(mapped.fields == short.fields)
+    #expect(mapped.context == short.context)
+    let untouched: FieldObject = ["a": ["b": "203.0.113.77"], "c": ["203.0.113.77"]]
+    #expect(EventMapper.shorteningAddresses(in: "ip")(PreparedEvent(event(untouched)))?.fields == untouched)
   }
 }

@@ -177,16 +177,22 @@
 
   /// `--plan`, and what goes with it.
   struct PlanOptionTests {
-    private func plan(_ arguments: String...) throws -> DeliveryPlan {
+    private func plan(_ arguments: String...) throws -> DeliveryPlan { try plan(arguments) }
+
+    private func plan(_ arguments: [String], of given: String? = nil) throws -> DeliveryPlan {
       let folder = FileManager.default.temporaryDirectory.appendingPathComponent("weir-plan-\(UUID().uuidString)")
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
       defer { try? FileManager.default.removeItem(at: folder) }
       let path = folder.path + "/plan.json"
-      let text = """
-        {"mapper": ["snake_case"], "providers": {"a": {"to": "/out", "lz4": true}, "b": {},
-         "far": {"to": "https://host", "failover": "https://other", "preset": "segment", "key_env": "K"}}}
-        """
-      try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+      let text = #"""
+        {"mapper": ["snake_case"], "providers": {
+          "a": {"to": "/out", "lz4": true}, "b": {},
+          "seg": {
+            "to": "https://vendor/x", "preset": "mixpanel", "key_env": "K", "user": "u", "project": "p", "table": "t",
+            "failover": "http://127.0.0.1:4714", "statuses": {"404": "retry"}, "groups": ["g"], "gzip": false,
+            "pseudonym_key_env": "P", "cacert": "/ca", "cert": "/c", "cert_key": "/k"}}}
+        """#
+      try Data((given ?? text).utf8).write(to: URL(fileURLWithPath: path))
       return try ProviderOptions.parse(["--plan", path] + arguments).deliveryPlan()
     }
 
@@ -200,13 +206,46 @@
       #expect(RecordedPlan(moved.entries[0]) == RecordedPlan(.init("b", mapper: .snakeCase())))
     }
 
-    @Test func `another address is like the plan's, without the plan's second host`() throws {
-      let planned = try #require(plan("--name", "far")["far"]?.destination)
-      #expect(planned.failover == "https://other")
-      let moved = try #require(plan("--name", "far", "--to", "http://localhost:1")["far"]?.destination)
-      #expect(moved.to == "http://localhost:1")
-      #expect((moved.preset, moved.key) == (planned.preset, planned.key))
-      #expect(moved.failover == nil)
+    @Test func `another address takes the place of the plan's, and of nothing else`() throws {
+      var expected = try #require(try plan("--name", "seg")["seg"]?.destination)
+      #expect(expected.failover != nil)
+      // The failover's address is one like any other, because nobody fails over.
+      expected.to = "http://127.0.0.1:4714/"
+      expected.failover = nil
+      let to = ["--name", "seg", "--to", expected.to]
+      func moved(_ more: String...) throws -> DeliveryPlan.Destination? {
+        let moved = try plan(to + more)
+        #expect(moved.entries.map(\.name) == ["seg"])
+        #expect(RecordedPlan(moved.entries[0]) == RecordedPlan(.init("seg", mapper: .snakeCase())))
+        return moved["seg"]?.destination
+      }
+      #expect(try moved() == expected)
+      expected.key = .file("k")
+      #expect(try moved("--key-file", "k") == expected)
+      (expected.project, expected.failover) = ("q", "http://other")
+      #expect(try moved("--key-file", "k", "--project", "q", "--failover", "http://other") == expected)
+      (expected.preset, expected.gzip, expected.user, expected.table) = (.ga4, true, "v", "s")
+      #expect(
+        try moved(
+          "--key-file", "k", "--project", "q", "--failover", "http://other", "--preset", "ga4", "--gzip", "--user", "v",
+          "--table", "s") == expected)
+      var files = DeliveryPlan.Destination("other")
+      files.lz4 = true
+      #expect(try plan("--name", "a", "--to", "other")["a"]?.destination == files)
+    }
+
+    @Test func `an address of another kind is refused, with what to give`() throws {
+      let path = try #require(throws: ToolError.self) { try plan("--name", "seg", "--to", "out") }
+      #expect(path.message.contains("seg has a URL, and --to out is a path; give a URL with --to"), "\(path.message)")
+      let url = try #require(throws: ToolError.self) { try plan("--name", "a", "--to", "http://host?k=sEcReT") }
+      #expect(url.message.contains("a has a path, and --to http://host is a URL; give a path"), "\(url.message)")
+    }
+
+    @Test func `a plan without providers is refused`() throws {
+      for more in [[], ["--name", "a"], ["--name", "a", "--to", "out"]] {
+        let error = try #require(throws: ToolError.self) { try plan(more, of: #"{"providers": {}}"#) }
+        #expect(error.message.contains("plan.json has no providers"), "\(error.message)")
+      }
     }
 
     @Test func `what does not go together is refused`() throws {
