@@ -377,12 +377,13 @@ int sys_sync_mapped(uint8_t *address, uint64_t bytes) {
 }
 
 /*
- * Writes zeros to all of a new, allocated file, 2 MiB a call, so that the kernel caches the file in large folios.
- * Stores into a mapping would allocate single pages all over memory, each with a fault. A write that fails is no error:
+ * Writes zeros to all of a new, allocated file, 256 KiB a call, so that the kernel caches the file in large folios.
+ * Stores into a mapping would allocate single pages all over memory, each with a fault. More in a call makes larger
+ * folios, for which the kernel has to move other pages where memory is fragmented. A write that fails is no error:
  * whoever stores to the missing pages makes them. On tmpfs allocation has made the pages already.
  */
 void sys_gather_pages(int fd, uint64_t bytes) {
-  enum { PIECES = 32 };
+  enum { PIECES = 4 };
   if (sys_is_memory(fd)) return;
   struct iovec pieces[PIECES];
   for (int i = 0; i < PIECES; i++) pieces[i] = (struct iovec){(void *)(uintptr_t)zeros, sizeof zeros};

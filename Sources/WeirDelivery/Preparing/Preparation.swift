@@ -79,7 +79,11 @@ package struct Preparation: Sendable {
     var event = PreparedEvent(stored)
     event.annotations = annotations
     derive(&event)
-    for field in derived where stored.fields[field.name] == nil { event.fields[field.name] = field.value }
+    for field in derived where stored.fields[field.name] == nil {
+      // Taken out first: the fields stand in the order in which they were derived at first.
+      event.fields[field.name] = nil
+      event.fields[field.name] = field.value
+    }
     let names = event.fields.dropFirst(stored.fields.count).map(\.name)
     check(&event)
     flagDuplicate(&event)
