@@ -407,18 +407,20 @@ WEIR_INLINE void weir_put_f32(weir_record *record, float value) {
 
 /* Appends bytes without a length. `bytes` may be null when `count` is 0. */
 static inline void weir_put_raw(weir_record *record, const void *bytes, uint64_t count) {
-  if (count > INT64_MAX || !weir_has_room(record, count)) {
-    record->end = record->start;
-    return;
-  }
   const uint8_t *from = (const uint8_t *)bytes;
   uint8_t *to = record->cursor;
   uint64_t crc = record->checksum;
-  record->cursor = to + count;
   if (WEIR_UNLIKELY(count >= WEIR_LONG_BYTES)) {
+    if (count > INT64_MAX || !weir_has_room(record, count)) {
+      record->end = record->start;
+      return;
+    }
+    record->cursor = to + count;
     record->checksum = weir_copy_long(to, from, count, crc);
     return;
   }
+  if (!weir_has_room(record, count)) return;
+  record->cursor = to + count;
   for (; count >= 8; count -= 8, from += 8, to += 8) {
     uint64_t word;
     memcpy(&word, from, 8);
