@@ -44,8 +44,7 @@ public struct CompiledContract: Sendable {
 
   /// Checks an event with this name, these fields and this context.
   ///
-  /// A part of the context that is lost to damage is not checked, and neither is a value that was replaced by
-  /// `FieldValue.redacted`: nobody knows what it was.
+  /// A part of the context that is lost to damage is not checked.
   ///
   /// - Parameters:
   ///   - name: The event's name.
@@ -55,8 +54,16 @@ public struct CompiledContract: Sendable {
   public func check(
     name: String, fields: FieldObject, context: EventContext = EventContext(), declaration: EventType? = nil
   ) -> ContractOutcome {
+    check(name: name, fields: fields, context: context, declaration: declaration, skipsRedacted: false)
+  }
+
+  /// The same. If `skipsRedacted` is true, a value that was replaced by `FieldValue.redacted` is not checked.
+  package func check(
+    name: String, fields: FieldObject, context: EventContext, declaration: EventType?, skipsRedacted: Bool
+  ) -> ContractOutcome {
     if name.hasPrefix(EventType.reservedPrefix) { return ContractOutcome() }
     var check = EventCheck(event: name, declaration: declaration)
+    check.skipsRedacted = skipsRedacted
     let event = events[name]
     let kind = declaration?.kind
     if let event, event.rule.kind != nil {
@@ -104,8 +111,8 @@ struct CompiledEvent: Sendable {
 private struct EventCheck {
   let event: String
   let declaration: EventType?
-  /// Whether a redacted value has no violations. A value in a contract, such as a default, has.
-  var skipsRedacted = true
+  /// Whether a redacted value has no violations.
+  var skipsRedacted = false
   var outcome = ContractOutcome()
   private var way: [ContractOutcome.Step] = []
 
@@ -229,7 +236,6 @@ extension CompiledField {
   /// Returns the first rule that `value` violates, or the first field that `value` lacks; `nil` if there is none.
   func firstViolated(by value: FieldValue) -> String? {
     var check = EventCheck(event: "", declaration: nil)
-    check.skipsRedacted = false
     check.value(value, self, .member(name))
     if let violation = check.outcome.violations.first {
       return violation.field == path ? violation.rule : "\(violation.field): \(violation.rule)"

@@ -199,7 +199,8 @@ private struct JourneyReader {
     }
     if let time = notes.withheldAt, !notes.isAcceptedAfter(time) { return (.withheld, isSettled) }
     guard position != nil else { return (nil, false) }
-    let isAccepted = isSettled || countsAccepted && notes.isAcceptedAfter(nil)
+    // Not an earlier attempt: after a power cut, the offset may be another event's.
+    let isAccepted = isSettled || countsAccepted && notes.isAcceptedAfter(event.time)
     return (isBefore ? .before : isAccepted ? .acknowledged : .pending, isSettled)
   }
 

@@ -13,9 +13,8 @@ public import Weir
 ///
 /// The event is stored as it was captured, with the declaration of its type. Sensitive values are replaced, unless
 /// ``DeliveryOptions/redactsSensitive`` is `false`. So the event can be prepared and sent again, for example after its
-/// mapper was fixed: `LogDirectory.redrive(to:options:configuration:timeout:)`. If values were replaced, the letter
-/// also keeps the event's derived fields, and a redrive sends these: they can't be derived again. Dead letters are
-/// never removed automatically.
+/// mapper was fixed: `LogDirectory.redrive(to:options:configuration:timeout:)`. Dead letters are never removed
+/// automatically.
 ///
 /// If the process is killed after a letter is written and before the cursor moves, the event is delivered again. If the
 /// provider rejects the event again, there is a second letter. If the provider accepts the event this time, the letter
@@ -34,14 +33,11 @@ public struct DeadLetter: Hashable, Sendable {
   public var reason: String
   /// The number of calls that the event was in.
   public var attempts: Int
-  /// The derived fields of an event with replaced values; empty for other events.
-  var derived: FieldObject
 
   /// Creates a letter.
-  package init(provider: String, event: StoredEvent, derived: FieldObject = [:], reason: String, attempts: Int) {
+  package init(provider: String, event: StoredEvent, reason: String, attempts: Int) {
     self.provider = provider
     self.event = event
-    self.derived = event.holdsRedacted ? derived : [:]
     self.reason = reason
     self.attempts = attempts
   }
@@ -96,23 +92,14 @@ extension DeadLetter {
     ] + (declaration.map { [("declaration", .object($0))] } ?? [])
   }
 
-  /// The event's context, and beside its parts the derived fields.
-  private var context: FieldObject {
-    var context = event.context.asFields
-    if !derived.isEmpty { context[Self.derivedKey] = .object(derived) }
-    return context
-  }
-
-  fileprivate static let derivedKey = "derived"
-
   /// The fields of the event that holds the letter.
   var fields: FieldObject {
-    FieldObject(head + [("fields", .object(event.fields)), ("context", .object(context))])
+    FieldObject(head + [("fields", .object(event.fields)), ("context", .object(event.context.asFields))])
   }
 
   /// The fields of the several events that hold a letter that is too large for one event, or nested too deeply for one.
   var parts: [FieldObject] {
-    let context = context.taggedBytes() ?? []
+    let context = event.context.asFields.taggedBytes() ?? []
     let fields = event.fields.taggedBytes() ?? []
     var body: [UInt8] = []
     withUnsafeBytes(of: UInt32(fields.count).littleEndian) { body += $0 }
@@ -146,8 +133,8 @@ package struct DeadLetterJoiner {
       forget()
       lastCount = 0
       guard case .object(let fields)? = stored.fields["fields"] else { return nil }
-      var context = FieldObject()
-      if case .object(let known)? = stored.fields["context"] { context = known }
+      var context = EventContext()
+      if case .object(let known)? = stored.fields["context"] { context = EventContext(asFields: known) }
       return DeadLetter(head: stored, fields: fields, context: context)
     }
     let id = try? stored["id"] as String
@@ -167,7 +154,7 @@ package struct DeadLetterJoiner {
         let fields = FieldObject(taggedBytes: UnsafeRawBufferPointer(rebasing: bytes[4..<4 + size]))
       else { return nil }
       let context = FieldObject(taggedBytes: UnsafeRawBufferPointer(rebasing: bytes[(4 + size)...])) ?? [:]
-      return DeadLetter(head: stored, fields: fields, context: context)
+      return DeadLetter(head: stored, fields: fields, context: EventContext(asFields: context))
     }
   }
 
@@ -178,7 +165,7 @@ package struct DeadLetterJoiner {
 }
 
 extension DeadLetter {
-  fileprivate init?(head stored: StoredEvent, fields: FieldObject, context: FieldObject) {
+  fileprivate init?(head stored: StoredEvent, fields: FieldObject, context: EventContext) {
     guard let provider = try? stored["provider"] as String, let offset = try? stored["offset"] as UInt64,
       let id = (try? stored["id"] as String).flatMap({ EventID($0) }), let time = try? stored["time"] as Int64,
       let name = try? stored["name"] as String, let reason = try? stored["reason"] as String,
@@ -188,32 +175,12 @@ extension DeadLetter {
     if case .object(let declared)? = stored.fields["declaration"] {
       declaration = EventType(asLetterFields: declared, name: name)
     }
-    var derived = FieldObject()
-    if case .object(let kept)? = context[Self.derivedKey] { derived = kept }
     self.init(
       provider: provider,
       event: StoredEvent(
         offset: offset, id: id, time: Timestamp(nanosecondsSince1970: time), name: name, fields: fields,
-        declaration: declaration, context: EventContext(asFields: context)),
-      derived: derived, reason: reason, attempts: Int(clamping: attempts))
-  }
-}
-
-extension StoredEvent {
-  /// Whether a value of the event was replaced by ``FieldValue/redacted``.
-  fileprivate var holdsRedacted: Bool {
-    let objects = [fields, context.globals, context.fields, context.user?.traits ?? [:]]
-    return objects.contains { FieldValue.object($0).holdsRedacted }
-  }
-}
-
-extension FieldValue {
-  fileprivate var holdsRedacted: Bool {
-    switch self {
-    case .object(let object): object.contains { $0.value.holdsRedacted }
-    case .array(let values): values.contains { $0.holdsRedacted }
-    default: self == .redacted
-    }
+        declaration: declaration, context: context),
+      reason: reason, attempts: Int(clamping: attempts))
   }
 }
 

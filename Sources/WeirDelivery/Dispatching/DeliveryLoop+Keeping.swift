@@ -15,7 +15,7 @@ extension DeliveryLoop {
         try deadLetters.write(
           unburied.map { rejection in
             DeadLetter(
-              provider: orders.name, event: rejection.event.captured, derived: rejection.event.prepared.derived,
+              provider: orders.name, event: rejection.event.captured,
               reason: rejection.reason.inOneLine(of: LoggedAttempt.answerBytes), attempts: rejection.event.attempts)
           })
       }

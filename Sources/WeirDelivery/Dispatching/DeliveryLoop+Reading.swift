@@ -101,17 +101,14 @@ extension DeliveryLoop {
   private func takeLetter(_ event: StoredEvent, at mark: SettledSpan.Mark, _ bytes: Int) {
     let found = letters.take(event, bytes: bytes)
     for offset in found.abandoned { span.settle(offset, Outcomes()) }
-    if let letter = found.letter { return hold(letter.event, derived: letter.derived, at: mark, found.bytes) }
+    if let letter = found.letter { return hold(letter.event, at: mark, found.bytes) }
     if found.isPart { return span.opened(mark.offset, id: mark.id, as: .part) }
     span.passed(upTo: mark.offset + 1, Outcomes(), last: mark)
   }
 
-  /// Prepares an event and queues it for delivery, unless the mapper withholds it. `derived` are the derived fields
-  /// that are known from an earlier preparation.
-  private func hold(
-    _ event: StoredEvent, derived: FieldObject = [:], at mark: SettledSpan.Mark, _ bytes: Int
-  ) {
-    guard let prepared = prepare(event, derived: derived) else {
+  /// Prepares an event and queues it for delivery, unless the mapper withholds it.
+  private func hold(_ event: StoredEvent, at mark: SettledSpan.Mark, _ bytes: Int) {
+    guard let prepared = prepare(event) else {
       attempts.writeWithheld(mark.offset)
       if orders.feed.isHeard { orders.feed.tell([SettledEvent(id: event.id, provider: orders.name, fate: .withheld)]) }
       span.passed(upTo: mark.offset + 1, Outcomes(withheld: 1), last: mark)

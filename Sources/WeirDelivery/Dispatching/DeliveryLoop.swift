@@ -89,6 +89,7 @@ final class DeliveryLoop {
     queue = DeliveryQueue(options.flush)
     plan = FlushPlan(options.flush, rule: options.flushRule)
     preparation = Preparation(options, mapper: orders.provider.attachedMapper)
+    preparation.isOfLetters = orders.isRedrive
     reader = WorkerReader(orders.log.directory)
     pause = orders.configuration.firstPause
     backoff = BackoffState(options.backoff)
@@ -115,8 +116,8 @@ final class DeliveryLoop {
   }
 
   /// Returns the event as the provider gets it, or `nil` if the provider does not get the event.
-  func prepare(_ event: StoredEvent, derived: FieldObject) -> PreparedEvent? {
-    preparation.prepare(event, derived: derived)
+  func prepare(_ event: StoredEvent) -> PreparedEvent? {
+    preparation.prepare(event)
   }
 
   var clock: DeliveryClock { orders.clock }

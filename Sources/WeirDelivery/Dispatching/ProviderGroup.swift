@@ -89,18 +89,22 @@ public final class ProviderGroup: Provider, Sendable {
       events.filter { decided[$0.stored.id]?[index]?.isRetry ?? true }
     }
     var given: [PreparedEvent] = []
-    var users: [String] = []
-    defer { noteTold(given, users, index) }
+    // Of each user that an event of this batch tells of, the last such event.
+    var telling: [String: EventID] = [:]
+    defer { noteTold(telling, index) }
     for event in undecided {
       let user = event.context.user?.id ?? ""
       if var mapped = mapper(event) {
         // The event that told of the user was not for this member. One event of the batch tells.
-        let isUntold = !users.contains(user) && untold.withLock { $0[index]?.contains(user) ?? false }
+        let isUntold = telling[user] == nil && untold.withLock { $0[index]?.contains(user) ?? false }
         mapped.identifies = mapped.identifies || isUntold
+        if mapped.identifies { telling[user] = mapped.stored.id }
         given.append(mapped)
-        users.append(user)
       } else {
-        if event.identifies { _ = untold.withLock { $0[index, default: []].insert(user) } }
+        if event.identifies {
+          telling[user] = nil
+          _ = untold.withLock { $0[index, default: []].insert(user) }
+        }
         withhold(event, index)
       }
     }
@@ -137,10 +141,9 @@ public final class ProviderGroup: Provider, Sendable {
 
   /// Notes of which users the member has been told, by an event that the member accepted. The users are those before the
   /// member's mapper.
-  private func noteTold(_ events: [PreparedEvent], _ users: [String], _ index: Int) {
-    let told = decided.withLock { decided in
-      zip(events, users).filter { $0.0.identifies && decided[$0.0.stored.id]?[index] == .accepted }.map(\.1)
-    }
+  private func noteTold(_ telling: [String: EventID], _ index: Int) {
+    guard !telling.isEmpty else { return }
+    let told = decided.withLock { decided in telling.filter { decided[$0.value]?[index] == .accepted }.keys }
     untold.withLock { $0[index]?.subtract(told) }
   }
 

@@ -34,6 +34,10 @@ package struct Preparation: Sendable {
     return counts
   }
 
+  /// Whether the events are dead letters. Nobody knows what a redacted value of a letter was, so such a value has no
+  /// violations.
+  package var isOfLetters = false
+
   private let contract: CompiledContract?
   private let omitsUnknownFields: Bool
   private let redaction: Redaction?
@@ -60,9 +64,7 @@ package struct Preparation: Sendable {
 
   /// Returns the event as the provider gets it. Returns `nil` if the provider does not get the event; ``counts`` shows
   /// why.
-  ///
-  /// `derived` are derived fields that an earlier preparation kept, of an event that has lost values since.
-  package mutating func prepare(_ stored: StoredEvent, derived: FieldObject = [:]) -> PreparedEvent? {
+  package mutating func prepare(_ stored: StoredEvent) -> PreparedEvent? {
     if sendsGaps, let gap = Gap(stored) {
       let prepared = prepare(gap)
       if prepared == nil { counted.withheld += 1 } else { counted.prepared += 1 }
@@ -79,16 +81,9 @@ package struct Preparation: Sendable {
     var event = PreparedEvent(stored)
     event.annotations = annotations
     derive(&event)
-    for field in derived where stored.fields[field.name] == nil {
-      // Taken out first: the fields stand in the order in which they were derived at first.
-      event.fields[field.name] = nil
-      event.fields[field.name] = field.value
-    }
-    let names = event.fields.dropFirst(stored.fields.count).map(\.name)
     check(&event)
     flagDuplicate(&event)
     redaction?.redact(&event)
-    for name in names { event.derived[name] = event.fields[name] }
     if let pseudonym { event.replaceUser(by: pseudonym) }
     guard mapper.map(&event, &counted) else {
       counted.withheld += 1
@@ -144,7 +139,8 @@ package struct Preparation: Sendable {
       stored.isUnread
       ? contract.check(stored)
       : contract.check(
-        name: event.name, fields: event.fields, context: event.context, declaration: stored.declaration)
+        name: event.name, fields: event.fields, context: event.context, declaration: stored.declaration,
+        skipsRedacted: isOfLetters)
     // Only the event's own fields can be unknown to the contract; the other fields come from a mapper.
     let added = outcome.isClean ? [] : event.fields.filter { stored.fields[$0.name] == nil }
     event.violations = outcome.violations.filter { violation in

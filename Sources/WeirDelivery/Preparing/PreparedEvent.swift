@@ -38,9 +38,6 @@ public struct PreparedEvent: Hashable, Sendable {
   /// What the provider is told beside the event's content.
   package var annotations = DeliveryOptions.Annotations.standard
 
-  /// The derived fields as they were before the mapper's steps. Sensitive values are replaced.
-  var derived: FieldObject = [:]
-
   /// Whom the pseudonym in ``context`` stands for; `nil` without a pseudonym.
   var sampled: SampledUser?
 

@@ -133,4 +133,20 @@ struct ProviderGroupTests {
       try await stage.close()
     }
   }
+
+  @Test func `a member is told of traits whose first event was not for the member`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      let (one, two) = (ScriptedProvider(name: "one"), ScriptedProvider(name: "two"))
+      let mapped = two.mapped(by: .only { $0.fields["n"] != .int(1) })
+      try stage.dispatcher.add(ProviderGroup("scripted", [one, mapped]))
+      for (number, plan) in [(0, "free"), (1, "paid"), (2, "paid"), (3, "paid")] {
+        try Bindings.with(user: "ann", traits: ["plan": .string(plan)]) { _ = try stage.capture(1, from: number) }
+      }
+      #expect(await stage.run { stage.entry().offset == 4 })
+      #expect(one.delivered.map(\.identifies) == [true, true, false, false])
+      #expect(two.delivered.map(\.identifies) == [true, true, false])
+      try await stage.close()
+    }
+  }
 }
