@@ -80,8 +80,8 @@ struct SessionFile {
   /// most of its records would be outdated, or it would be too large.
   mutating func append(_ changed: [Session], of known: Int) throws(WeirError) -> Bool {
     guard let file, recordCount + changed.count <= 4 * known + 1_024 else { return false }
+    guard end + Self.size(of: changed) <= byteLimit else { return false }
     let bytes = changed.flatMap(Self.bytes)
-    guard end + bytes.count <= byteLimit else { return false }
     try calls.write(file, bytes, at: end)
     end += bytes.count
     recordCount += changed.count
@@ -95,11 +95,19 @@ struct SessionFile {
         + "users, or use shorter ids", path: directory.path)
   }
 
+  private static func size(of sessions: some Collection<Session>) -> Int {
+    sessions.reduce(0) { $0 + headSize + $1.user.utf8.count }
+  }
+
   /// Writes the file anew, with these sessions alone.
   mutating func rewrite(_ sessions: [Session]) throws(WeirError) {
-    let size = sessions.reduce(Self.header.count) { $0 + Self.headSize + $1.user.utf8.count }
-    // No later process would read a larger file.
-    guard size <= byteLimit else { throw tooLarge(size) }
+    let size = Self.header.count + Self.size(of: sessions)
+    guard size <= byteLimit else {
+      // No later process would read a larger file, and the present one has sessions that have ended since.
+      try calls.unlink(Self.name, in: directory)
+      file = nil
+      throw tooLarge(size)
+    }
     let newName = Self.name + ".new"
     try calls.unlink(newName, in: directory)
     let new = try calls.create(newName, in: directory)

@@ -61,7 +61,7 @@ struct AssociationFile {
     let older = (written + told).filter { $0.offset < min(first, position) }.max { $0.offset < $1.offset }
     guard let last = try search(first, position) ?? older else { return nil }
     add(last)
-    try write(upTo: last.offset)
+    try write(upTo: last.offset, named: known)
     return last.offset
   }
 
@@ -90,20 +90,20 @@ struct AssociationFile {
     if told.count > 2 { told.removeFirst(told.count - 2) }
   }
 
-  /// Writes the change that the cursor is about to name, and the change that it names now.
-  mutating func write(upTo offset: Offset?) throws(WeirError) {
+  /// Writes the change that the cursor is about to name, and the change that the cursor names now.
+  mutating func write(upTo offset: Offset?, named: Offset?) throws(WeirError) {
     guard let offset, !written.contains(where: { $0.offset == offset }),
       let next = told.last(where: { $0.offset == offset })
     else { return }
-    let all = written.suffix(1) + [next]
+    let all = written.filter { $0.offset == named } + [next]
     let newName = name + ".new"
     try calls.unlink(newName, in: directory)
     let file = try calls.create(newName, in: directory)
-    try calls.write(file, Self.bytes(of: Array(all)), at: 0)
+    try calls.write(file, Self.bytes(of: all), at: 0)
     try calls.syncData(file)
     try calls.rename(newName, to: name, in: directory)
     try calls.syncDirectory(directory)
-    written = Array(all)
+    written = all
     told.removeAll { $0.offset <= offset }
   }
 

@@ -110,7 +110,7 @@ struct CursorKeeper {
       nextMove = clock.now + (error == nil ? interval : max(interval, .seconds(1)))
     }
     do throws(WeirError) {
-      try associations.write(upTo: span.association)
+      try associations.write(upTo: span.association, named: durable.association)
       try users.write()
       try cursor.move(to: position)
       durable = position

@@ -154,8 +154,10 @@ extension DeliveryLoop {
       let (rewind, change) = try keeper.rewind(to: position)
       let options = orders.options
       span = SettledSpan(keeper.start)
+      // The provider may not have been told yet of what an earlier rewind brought back.
+      let owed = change ?? queue.repeated
       queue = DeliveryQueue(options.flush)
-      if let change { queue.putBack(change) }
+      if let owed { queue.putBack(owed) }
       plan = FlushPlan(options.flush, rule: options.flushRule)
       preparation = Preparation(options, mapper: orders.provider.attachedMapper)
       reader = WorkerReader(orders.log.directory)

@@ -40,7 +40,7 @@ struct DeliveryQueue: Sendable {
   /// waits for ever.
   private var wereRetries = false
   /// The current user, told once before anything else.
-  private var repeated: HeldAssociation?
+  private(set) var repeated: HeldAssociation?
 
   init(_ policy: FlushPolicy) {
     self.policy = policy

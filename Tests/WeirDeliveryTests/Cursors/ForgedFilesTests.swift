@@ -129,7 +129,7 @@ struct ForgedFilesTests {
       _ = try Cursor("p", of: directory)
       var file = try AssociationFile("p", of: directory, calls: SystemCalls())
       file.add(HeldAssociation(offset: 3, bytes: 0, user: EventUser(id: "ann")))
-      try file.write(upTo: 3)
+      try file.write(upTo: 3, named: nil)
       let whole = Array(try Data(contentsOf: URL(filePath: directory + "/cursors/p.user")))
       func check(_ bytes: [UInt8]) throws {
         try write(replace(12, in: bytes, by: crc(bytes[16...])), directory, "p.user")

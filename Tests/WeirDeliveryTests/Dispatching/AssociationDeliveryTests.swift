@@ -198,6 +198,22 @@ struct AssociationDeliveryTests {
     }
   }
 
+  @Test func `the change that the cursor names stays in the file beside it`() throws {
+    try withDirectory { directory in
+      _ = try Tracker(directory: directory, configuration: quiet())
+      _ = try CursorLock("p", of: directory, calls: SystemCalls())
+      var file = try AssociationFile("p", of: directory, calls: SystemCalls())
+      // Told to 50, rewound to 10, told to 50 again, and to 100.
+      for (offset, named) in [(50, nil), (10, 50), (50, 10), (100, 50)] as [(Offset, Offset?)] {
+        file.add(HeldAssociation(offset: offset, bytes: 0, user: EventUser(id: "\(offset)")))
+        try file.write(upTo: offset, named: named)
+      }
+      let read = try AssociationFile("p", of: directory, calls: SystemCalls())
+      #expect(read.find(50)?.user?.id == "50")
+      #expect(read.find(100)?.user?.id == "100")
+    }
+  }
+
   @Test func `the file beside the cursor is read whole, and passed over damaged`() throws {
     try withDirectory { directory in
       try withDirectory { _ in }
@@ -207,7 +223,7 @@ struct AssociationDeliveryTests {
       let users: [EventUser?] = [EventUser(id: "a", traits: ["x": 1]), nil, EventUser(id: "ü", traits: [:])]
       for (offset, user) in users.enumerated() {
         file.add(HeldAssociation(offset: Offset(offset), bytes: 0, user: user))
-        try file.write(upTo: Offset(offset))
+        try file.write(upTo: Offset(offset), named: offset == 0 ? nil : Offset(offset - 1))
       }
       let read = try AssociationFile("p", of: directory, calls: SystemCalls())
       #expect(read.find(2)?.user == users[2])
