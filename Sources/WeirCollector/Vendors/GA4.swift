@@ -1,6 +1,8 @@
-// Google Analytics 4: /mp/collect and /debug/mp/collect, by the documentation of the Measurement Protocol. A request
-// has at most 25 events and less than 130 kB, an event at most 25 parameters. /mp/collect answers every request with
-// 204 and drops events that break these rules. /debug/mp/collect names the broken rules and keeps no event.
+// Google Analytics 4: /mp/collect and /debug/mp/collect, by the documentation of the Measurement Protocol.
+//
+// A request has at most 25 events. A request has less than 130 kB. An event has at most 25 parameters. /mp/collect
+// returns 204 for every request, and drops events that break these rules. /debug/mp/collect names the broken rules, and
+// keeps no event.
 
 #if Collector
   import Weir

@@ -109,8 +109,8 @@ extension LogDirectory {
 }
 
 extension CursorKeeper {
-  /// Sets the cursor back on disk. Returns also the change of the default user that the provider is to be told of
-  /// before anything else, or `nil`.
+  /// Sets the cursor back on disk. Returns the rewind, and the default user of the new position, of whom the provider
+  /// must be told first; `nil` if the provider knows of no default user.
   mutating func rewind(
     to position: DeliveryOptions.Start
   ) throws(WeirError) -> (rewind: Rewind, change: HeldAssociation?) {

@@ -29,7 +29,8 @@ package protocol PseudonymousProvider: Provider {
   var pseudonym: Pseudonym? { get }
 }
 
-/// The user's id that a sample goes by, beside a pseudonym. Whoever prints an event does not print the id.
+/// The true id of a user whom the provider knows by a pseudonym. `EventMapper.sampling` decides by the true id. The id
+/// is hidden when an event is printed.
 struct SampledUser: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
   let id: String
 

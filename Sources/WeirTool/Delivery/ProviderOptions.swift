@@ -159,8 +159,8 @@
       return options
     }
 
-    /// The destination at an address. What no option gives is as the plan has it, except for the failover: nobody gets
-    /// events who was not named.
+    /// Returns the destination at an address. Options replace the plan's values, and the plan's other values stay. The
+    /// plan's failover does not stay, because nobody named that host on the command line.
     private func destination(
       _ named: Named, in planned: DeliveryPlan.Destination?
     ) throws(ToolError) -> DeliveryPlan.Destination {
