@@ -38,7 +38,14 @@ bench: bench-build
 bench-quick: bench-build
 	$(BENCH_RUN) --quick $(BENCH_FLAGS)
 
-# What recovery costs, in C alone. RECOVERY_BENCH_FLAGS: --rounds N, --only open, scan or lanes. TMPDIR says on which file
+# The benchmarks in C alone.
+vpath %_bench.c Benchmarks/Recovery Benchmarks/Draining Benchmarks/Batching
+
+$(C)/bench/%: %.c Tests/C/check.h $(C)/libcweir.a
+	@mkdir -p $(@D)
+	$(CC) $(C_FLAGS) $(CFLAGS) $< $(C)/libcweir.a $(C_LIBS) -o $@
+
+# What recovery costs. RECOVERY_BENCH_FLAGS: --rounds N, --only open, scan or lanes. TMPDIR says on which file
 # system.
 RECOVERY_BENCH_FLAGS =
 
@@ -47,21 +54,13 @@ RECOVERY_BENCH_FLAGS =
 recovery-bench: need-c $(C)/bench/recovery_bench
 	$(C)/bench/recovery_bench $(RECOVERY_BENCH_FLAGS)
 
-$(C)/bench/recovery_bench: Benchmarks/Recovery/recovery_bench.c Tests/C/check.h $(C)/libcweir.a
-	@mkdir -p $(@D)
-	$(CC) $(C_FLAGS) $(CFLAGS) $< $(C)/libcweir.a $(C_LIBS) -o $@
-
-# What follows a capture costs, in C alone. DRAIN_BENCH_FLAGS: --events N, --rounds N. TMPDIR says on which file system.
+# What follows a capture costs. DRAIN_BENCH_FLAGS: --events N, --rounds N. TMPDIR says on which file system.
 DRAIN_BENCH_FLAGS =
 
 .PHONY: drain-bench
 
 drain-bench: need-c $(C)/bench/drain_bench
 	$(C)/bench/drain_bench $(DRAIN_BENCH_FLAGS)
-
-$(C)/bench/drain_bench: Benchmarks/Draining/drain_bench.c Tests/C/check.h $(C)/libcweir.a
-	@mkdir -p $(@D)
-	$(CC) $(C_FLAGS) $(CFLAGS) $< $(C)/libcweir.a $(C_LIBS) -o $@
 
 # What batch segments cost, and how much smaller they are. BATCH_BENCH_FLAGS: --rounds N, --mib N, --sample FILE.
 BATCH_BENCH_FLAGS =
@@ -70,10 +69,6 @@ BATCH_BENCH_FLAGS =
 
 batch-bench: need-c need-lz4-tool $(C)/bench/batch_bench
 	$(C)/bench/batch_bench $(BATCH_BENCH_FLAGS)
-
-$(C)/bench/batch_bench: Benchmarks/Batching/batch_bench.c Tests/C/check.h $(C)/libcweir.a
-	@mkdir -p $(@D)
-	$(CC) $(C_FLAGS) $(CFLAGS) $< $(C)/libcweir.a $(C_LIBS) -o $@
 
 # What delivery costs. The tool is the endpoint that takes events over HTTP and the process that sends them; its packages
 # are those of the traits. DELIVERY_BENCH_FLAGS: --events N, --rounds N, --batches 1000,10000.
