@@ -310,12 +310,12 @@ static void zero(const char *path, uint64_t at, uint64_t bytes) {
   close(fd);
 }
 
-/* The only segment, which is not sealed, and the position of its last block. */
+/* The last segment, which is not sealed, and the position of its last block. */
 static char *last_block(const char *path, uint64_t *at, uint64_t *end) {
   int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   segment_list list;
-  REQUIRE(directory >= 0 && segment_list_read(directory, &list) == 0 && list.count == 1);
-  char *file = strdup(join(path, list.items[0].name));
+  REQUIRE(directory >= 0 && segment_list_read(directory, &list) == 0 && list.count > 0);
+  char *file = strdup(join(path, list.items[list.count - 1].name));
   int fd = open(file, O_RDONLY | O_CLOEXEC);
   static uint8_t bytes[1 << 18];
   ssize_t count = read(fd, bytes, sizeof bytes);
@@ -375,6 +375,51 @@ static void tail_block(const char *folder) {
   CHECK(partly > 0);
   free(name);
   remove_tree(whole);
+}
+
+/* Captures events `from` to `to - 1`, and drains them into a block. */
+static void capture_block(weir_log *log, uint32_t type, uint64_t from, uint64_t to) {
+  for (uint64_t number = from; number < to; number++) capture_small(log, type, number);
+  REQUIRE(weir_drain(log, UINT64_MAX, NULL, NULL) == WEIR_OK);
+}
+
+/* A sealed segment of events 0 to 29, and one that is not sealed, of events 30 to 59, as a dead process left them. */
+static void leave_two_segments(const char *folder, const char *path) {
+  const char *live = join(folder, "live");
+  for (uint64_t life = 0; life < 2; life++) {
+    weir_log *log = open_small(live, NULL);
+    uint32_t type = define_small(log);
+    uint64_t half = life == 0 ? 5 : 45;
+    capture_block(log, type, 30 * life, half);
+    capture_block(log, type, half, 30 * life + 30);
+    if (life == 1) REQUIRE(replay_copy(live, path) == 0);
+    CHECK_EQUAL(weir_close(log, NULL), WEIR_OK);
+    weir_free(log);
+  }
+  remove_tree(live);
+}
+
+static void blocks_before(const char *folder) {
+  test("case 25: a segment that begins with blocks of the segment before it, which lie where they lay in that one");
+  const char *path = join(folder, "log");
+  leave_two_segments(folder, path);
+  uint64_t at = 0, end = 0;
+  char *name = last_block(path, &at, &end);
+  static uint8_t bytes[1 << 14];
+  int before = open(join(path, "00000000000000000000.weir"), O_RDONLY | O_CLOEXEC);
+  REQUIRE(before >= 0 && at < sizeof bytes && pread(before, bytes, at, 0) == (ssize_t)at);
+  close(before);
+  memset(bytes, 0, SEGMENT_HEADER_BYTES);
+  int fd = open(name, O_WRONLY | O_CLOEXEC);
+  REQUIRE(fd >= 0 && pwrite(fd, bytes, at, 0) == (ssize_t)at);
+  close(fd);
+  weir_recovery recovery;
+  small_log found = recover_small(path, &recovery);
+  for (int n = 0; n < 30; n++) CHECK(found.there[n]);
+  for (int n = 45; n < 60; n++) CHECK(found.there[n]);
+  CHECK_EQUAL(recovery.missing_events, found.skipped + found.hole_events);
+  free(name);
+  remove_tree(path);
 }
 
 static void ring_pages(const char *folder) {
@@ -518,6 +563,7 @@ int main(void) {
   what_was_awaited(folder);
   names_and_contents(folder);
   tail_block(folder);
+  blocks_before(folder);
   ring_pages(folder);
   unsynced_start(folder);
   empty_files(folder);

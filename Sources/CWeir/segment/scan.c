@@ -272,12 +272,12 @@ void scan_seek(segment_scan *scan, uint64_t offset) {
   else scan->position = before;
 }
 
-int scan_seal(segment_scan *scan) {
+/* Reads the seal at the end of the file: 0, or -1 if there is no good one. */
+static int read_seal(segment_scan *scan, block_header *seal) {
   uint64_t position, end = scan->file_bytes;
-  block_header header;
   const char *problem;
   int whole_header;
-  if (end % 8 != 0 || end < scan->start + sizeof header + sizeof(seal_summary) + SEAL_POSITION_BYTES) return -1;
+  if (end % 8 != 0 || end < scan->start + sizeof *seal + sizeof(seal_summary) + SEAL_POSITION_BYTES) return -1;
   /* Read the file's end at once: most seals are in it. */
   uint64_t from = end > READ_AHEAD_LEAST ? end - READ_AHEAD_LEAST : 0;
   const uint8_t *bytes;
@@ -286,10 +286,15 @@ int scan_seal(segment_scan *scan) {
   if (got < (int64_t)(end - from)) return -1;
   memcpy(&position, bytes + (end - from) - sizeof position, sizeof position);
   if (position % 8 != 0 || position < scan->start || position > end) return -1;
-  if (scan_block_read(scan, position, &header, &problem, &whole_header) != 0 || problem) return -1;
-  if (header.kind != BLOCK_SEAL || position + sizeof header + header.payload_bytes != end) return -1;
-  accept(scan, &header);
-  return 0;
+  if (scan_block_read(scan, position, seal, &problem, &whole_header) != 0 || problem) return -1;
+  return seal->kind == BLOCK_SEAL && position + sizeof *seal + seal->payload_bytes == end ? 0 : -1;
+}
+
+int scan_seal(segment_scan *scan) {
+  block_header seal;
+  int error = read_seal(scan, &seal);
+  if (error == 0) accept(scan, &seal);
+  return error;
 }
 
 const seal_summary *scan_summary(const segment_scan *scan) {
@@ -371,12 +376,25 @@ static void open_by_index(segment_scan *scan, scan_damage *damage) {
   scan->start = damage->to = SEGMENT_HEADER_BYTES < scan->file_bytes ? SEGMENT_HEADER_BYTES : scan->file_bytes;
 }
 
-/* Without a valid header, takes salt, opening and base from the first good block. */
+/*
+ * Takes salt, opening and log from the seal of a raw segment with a sealed name. What lies before its blocks may be old
+ * bytes of the disk: good blocks of a segment that was removed, where they lay in that one.
+ */
+static void take_identity_of_seal(segment_scan *scan) {
+  block_header seal;
+  if (scan->active || scan->source.batch || read_seal(scan, &seal) != 0) return;
+  scan->header.salt = seal.salt;
+  scan->header.opening = seal.opening;
+  scan->header.log_id = seal.log_id;
+}
+
+/* Without a valid header, takes salt, opening and base from the first good block: of those that have the seal's salt. */
 static int open_by_first_block(segment_scan *scan, uint64_t base_from_name, int blank, scan_damage *damage) {
   memset(&scan->header, 0, sizeof scan->header);
   memset(scan->drained, 0, sizeof scan->drained);
   scan->header.lane_count = WEIR_MAX_LANES;
   scan->header.base_offset = base_from_name;
+  take_identity_of_seal(scan);
   block_header first;
   uint64_t used = SEGMENT_HEADER_BYTES;
   int found = find_block(scan, SEGMENT_HEADER_BYTES, &first, &used);
