@@ -1,6 +1,7 @@
 /*
  * crc_test.c: CRC32C against its definition, bit by bit: every length at every alignment, every split of a stretch in
- * two, on the way that this processor takes and on the one for processors without carry-less multiplication.
+ * two, on the way that this processor takes and on the one for processors without carry-less multiplication; and summed
+ * while copied.
  */
 #include "check.h"
 
@@ -49,6 +50,16 @@ static void hold(extender extend, const uint8_t *bytes) {
   CHECK_EQUAL((uint32_t)extend(CRC_START, bytes + at, count), wanted);
 }
 
+/* The state after `count` bytes are copied, as long events are. Wrong, if the copy is. */
+static uint64_t extend_by_copy(uint64_t state, const void *bytes, uint64_t count) {
+  static uint8_t copy[LARGE + 32];
+  uint8_t *to = copy + 8 + ((uintptr_t)bytes & 7);
+  memset(to - 1, 0x5a, count + 2);
+  state = weir_copy_long(to, bytes, count, state);
+  int is_copy = memcmp(to, bytes, count) == 0 && to[-1] == 0x5a && to[count] == 0x5a;
+  return is_copy ? state : ~state;
+}
+
 static void hold_shifts(void) {
   uint64_t wrong = 0;
   uint32_t state = 1;
@@ -81,6 +92,9 @@ int main(void) {
   test("any length, alignment and split, as this processor does it");
   if (!crc_folds()) printf("SKIPPED: the folded checksum, because this processor has no carry-less multiplication\n");
   hold(crc_extend, bytes);
+
+  test("any length, alignment and split, copied on the way");
+  hold(extend_by_copy, bytes);
 
   test("stretches of one value: a join that is lost shows in no random bytes alone");
   memset(bytes, 0, LARGE);

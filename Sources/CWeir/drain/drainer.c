@@ -159,10 +159,10 @@ typedef struct batch {
   int damaged; /* ends before a record that no checksum vouches for */
 } batch;
 
-/* Whether a block of records and the definitions of so many types fit into the segment, seal included. */
-static int fits(const segment *segment, uint64_t records, uint32_t types, uint64_t definitions) {
+/* Whether a block of records and the definitions of so many types fit into a segment's room, seal included. */
+static int fits(uint64_t room, uint64_t records, uint32_t types, uint64_t definitions) {
   /* A definition goes into a block of its own, and into the seal. */
-  return records + types * sizeof(block_header) + 2 * definitions <= segment_room(segment);
+  return records + types * sizeof(block_header) + 2 * definitions <= room;
 }
 
 /* Whether the segment has the definition of a type or context, or the stretch will bring it. */
@@ -193,30 +193,32 @@ static uint32_t find_undefined(const drainer *drainer, const batch *batch, const
 /* Gathers records from `from` on for one block. Ends at the lane's physical end, so that one copy is enough. */
 static void collect(const drainer *drainer, const lane *lane, const lane_view *view, uint64_t from, uint64_t tail,
                     batch *batch) {
-  *batch = (struct batch){.from = from, .to = from, .records = lane->records};
-  while (batch->to < tail) {
+  *batch = (struct batch){.from = from, .to = from, .records = lane->records, .first_ticks = UINT64_MAX};
+  uint64_t room = segment_room(drainer->active), lap_end = (from | (view->capacity - 1)) + 1;
+  uint32_t defined = 0; /* a type word whose definitions the segment or the stretch has; 0 is no event's */
+  while (batch->to < tail && batch->to < lap_end) {
     uint64_t size;
     const record_header *record = record_next(view, batch->to, tail, batch->records, &size);
     if (!record) {
       batch->damaged = 1;
       return;
     }
-    uint32_t undefined[2];
-    uint64_t definitions, records = batch->to - from + size;
-    uint32_t count = find_undefined(drainer, batch, record, undefined, &definitions), types = batch->types + count;
+    uint32_t undefined[2], count = 0;
+    uint64_t definitions = 0, records = batch->to - from + size;
+    if (record->type != defined) count = find_undefined(drainer, batch, record, undefined, &definitions);
+    uint32_t types = batch->types + count;
     if (batch->count > 0 && records > DRAIN_BLOCK_BYTES) return;
     if (types > sizeof batch->type / sizeof *batch->type) return;
-    if (!fits(drainer->active, records, types, batch->definitions_bytes + definitions)) return;
+    if (!fits(room, records, types, batch->definitions_bytes + definitions)) return;
+    defined = record->type;
     memcpy(batch->type + batch->types, undefined, count * sizeof *undefined);
     batch->types = types;
     batch->definitions_bytes += definitions;
-    if (batch->count == 0 || record->ticks < batch->first_ticks) batch->first_ticks = record->ticks;
-    if (batch->count == 0 || record->ticks > batch->last_ticks) batch->last_ticks = record->ticks;
+    if (record->ticks < batch->first_ticks) batch->first_ticks = record->ticks;
+    if (record->ticks > batch->last_ticks) batch->last_ticks = record->ticks;
     batch->count++;
     batch->records = record_number(batch->records, record->index) + 1;
-    uint64_t at = batch->to & (view->capacity - 1);
     batch->to += size;
-    if (at + size >= view->capacity) return;
   }
 }
 
@@ -293,7 +295,8 @@ static int append_records(drainer *drainer, lane *lane, const lane_view *view, c
 
 /* Makes room for one notice and its definition. 0: stalled. */
 static int prepare_notice(drainer *drainer, uint32_t type) {
-  if (!drainer->active || drainer->active->sealed || !fits(drainer->active, NOTICE_MAX_BYTES, 1, NOTICE_MAX_BYTES)) {
+  const segment *active = drainer->active;
+  if (!active || active->sealed || !fits(segment_room(active), NOTICE_MAX_BYTES, 1, NOTICE_MAX_BYTES)) {
     if (!roll(drainer)) return 0;
   }
   if (drainer->intake->types.entries[type].defined_in == drainer->segment_number) return 1;

@@ -4,17 +4,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "system/bytes.h"
 #include "system/crc32c.h"
 
 uint32_t record_seed(uint64_t opening, uint64_t lane) {
   return (uint32_t)weir_crc_u64(weir_crc_u64(CRC_START, opening), lane);
 }
 
-static uint32_t checksum(uint32_t seed, uint64_t position, const record_header *header, const uint8_t *payload) {
-  uint64_t state = weir_crc_u64(seed, position);
-  state = crc_extend(state, payload, header->length);
-  return crc_end(crc_extend(state, (const uint8_t *)header + 4, sizeof *header - 4));
+/* Takes in the header but for its checksum, as weir_commit does. */
+static inline uint32_t end_checksum(uint64_t state, const record_header *header) {
+  state = weir_crc_u32(state, header->length);
+  state = weir_crc_u64(state, (uint64_t)header->index << 32 | header->type);
+  return crc_end(weir_crc_u64(state, header->ticks));
+}
+
+static inline uint32_t checksum(uint32_t seed, uint64_t position, const record_header *header, const uint8_t *payload) {
+  return end_checksum(crc_extend_inline(weir_crc_u64(seed, position), payload, header->length), header);
 }
 
 uint32_t record_checksum(uint32_t seed, uint64_t position, const uint8_t *record) {
@@ -56,7 +60,7 @@ static void note_vain(const lane_view *lane, uint64_t bytes) {
 }
 
 /* As `checksum`: what a stretch makes of a state is what the lane makes of it up to its end and not up to its start. */
-static uint32_t checksum_in(const lane_view *lane, uint64_t position, const record_header *header,
+static inline uint32_t checksum_in(const lane_view *lane, uint64_t position, const record_header *header,
                             const uint8_t *payload) {
   if (!lane->sums || !lane->sums->states || header->length < 2 * STATES_APART) {
     return checksum(lane->seed, position, header, payload);
@@ -64,7 +68,7 @@ static uint32_t checksum_in(const lane_view *lane, uint64_t position, const reco
   uint64_t from = (uint64_t)(payload - lane->data);
   uint32_t before = (uint32_t)weir_crc_u64(lane->seed, position) ^ state_at(lane, from);
   uint32_t after = crc_shift(before, header->length) ^ state_at(lane, from + header->length);
-  return crc_end(crc_extend(after, (const uint8_t *)header + 4, sizeof *header - 4));
+  return end_checksum(after, header);
 }
 
 void record_sums_free(record_sums *sums) {
@@ -74,7 +78,14 @@ void record_sums_free(record_sums *sums) {
 
 /* ---- One record -------------------------------------------------------------------------------------------------- */
 
-const record_header *record_at(const lane_view *lane, uint64_t position, uint64_t end, uint64_t *size) {
+/* Whether the last word of a record is zero from the end of its payload on. */
+static inline int is_padded(const uint8_t *record, uint64_t used, uint64_t total) {
+  uint64_t last;
+  memcpy(&last, record + total - sizeof last, sizeof last);
+  return used == total || last >> 8 * (used % sizeof last) == 0;
+}
+
+static inline const record_header *at(const lane_view *lane, uint64_t position, uint64_t end, uint64_t *size) {
   if (end - position < sizeof(record_header) || end < position) return NULL;
   const uint8_t *bytes = lane->data + (position & (lane->capacity - 1));
   /* Read the header once: a store to the mapping meanwhile must not change the length after its check. */
@@ -84,8 +95,7 @@ const record_header *record_at(const lane_view *lane, uint64_t position, uint64_
   if (header.length > lane->record_bytes - sizeof header) return NULL;
   uint64_t total = record_size(header.length);
   if (total > end - position) return NULL;
-  uint64_t used = sizeof header + header.length;
-  if (!bytes_are_zero(bytes + used, total - used)) return NULL;
+  if (!is_padded(bytes, sizeof header + header.length, total)) return NULL;
   if (checksum_in(lane, position, &header, bytes + sizeof header) != header.checksum) {
     note_vain(lane, header.length);
     return NULL;
@@ -94,14 +104,14 @@ const record_header *record_at(const lane_view *lane, uint64_t position, uint64_
   return (const record_header *)bytes;
 }
 
-uint64_t record_number(uint64_t records, uint32_t index) {
-  return records == RECORDS_UNKNOWN ? index : records + (uint32_t)(index - (uint32_t)records);
+const record_header *record_at(const lane_view *lane, uint64_t position, uint64_t end, uint64_t *size) {
+  return at(lane, position, end, size);
 }
 
 const record_header *record_next(const lane_view *lane, uint64_t position, uint64_t end, uint64_t records,
                                  uint64_t *size) {
   enum { CANCELLED = 16 }; /* a thread cancelled within a commit leaves a number that no record has */
-  const record_header *record = record_at(lane, position, end, size);
+  const record_header *record = at(lane, position, end, size);
   if (!record || !lane->rebooted || records == RECORDS_UNKNOWN) return record;
   return record_number(records, record->index) - records <= CANCELLED ? record : NULL;
 }

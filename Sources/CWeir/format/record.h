@@ -57,7 +57,9 @@ const record_header *record_next(const lane_view *lane, uint64_t position, uint6
                                  uint64_t *size);
 
 /* The number of records before one with this index, given about how many they are, or RECORDS_UNKNOWN. */
-uint64_t record_number(uint64_t records, uint32_t index);
+static inline uint64_t record_number(uint64_t records, uint32_t index) {
+  return records == RECORDS_UNKNOWN ? index : records + (uint32_t)(index - (uint32_t)records);
+}
 
 /*
  * The first position after `position` where a valid record starts, or `end`. `records` come before `position`;

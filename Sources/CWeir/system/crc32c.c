@@ -28,10 +28,26 @@ static inline uint64_t word_at(const uint8_t *bytes) {
   return word;
 }
 
-/* One chain of words, for what is too short to be split. */
-static inline uint64_t extend_one(uint64_t state, const uint8_t *bytes, uint64_t count) {
-  for (; count >= 8; count -= 8, bytes += 8) state = weir_crc_u64(state, word_at(bytes));
-  for (; count > 0; count--, bytes++) state = weir_crc_u8(state, *bytes);
+/*
+ * The word at a place, which also goes to the same place of `to`, if there is one. It is read once: what is copied is
+ * what is summed, even if somebody writes to the source meanwhile.
+ */
+static inline __attribute__((always_inline)) uint64_t take_word(uint8_t *to, const uint8_t *bytes, uint64_t at) {
+  uint64_t word = word_at(bytes + at);
+  if (to) memcpy(to + at, &word, 8);
+  return word;
+}
+
+/* One chain of words, for what is too short to be split. Copies, if there is a place to copy to. */
+static inline __attribute__((always_inline)) uint64_t take_one(uint64_t state, uint8_t *to, const uint8_t *bytes,
+                                                               uint64_t count) {
+  uint64_t at = 0;
+  for (; count - at >= 8; at += 8) state = weir_crc_u64(state, take_word(to, bytes, at));
+  for (; at < count; at++) {
+    uint8_t byte = bytes[at];
+    if (to) to[at] = byte;
+    state = weir_crc_u8(state, byte);
+  }
   return state;
 }
 
@@ -65,31 +81,41 @@ static inline uint64_t multiply_carryless(uint64_t a, uint64_t b) {
 #endif
 }
 
+/* Fetches, for writing, the lines that are copied to some hundred bytes later: the drainer has dropped them. */
+static inline void fetch_lines(const uint8_t *to) {
+  enum { AHEAD_BYTES = 1536, LINE_BYTES = 64 };
+  for (int i = 0; i < 3; i++) weir_fetch_ahead(to + AHEAD_BYTES + i * LINE_BYTES);
+}
+
 /* Takes in three stretches of `stretch` bytes each, side by side. `one` to `three` are the shifts for its length. */
-static inline __attribute__((always_inline)) uint64_t fold_three(uint64_t state, const uint8_t *bytes, uint64_t stretch,
-                                                                 uint64_t one, uint64_t two, uint64_t three) {
+static inline __attribute__((always_inline)) uint64_t fold_three(uint64_t state, uint8_t *to, const uint8_t *bytes,
+                                                                 uint64_t stretch, uint64_t one, uint64_t two,
+                                                                 uint64_t three) {
   uint64_t first = 0, second = 0, third = 0;
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC unroll 8
 #endif
   for (uint64_t i = 0; i < stretch; i += 8) {
-    first = weir_crc_u64(first, word_at(bytes + i));
-    second = weir_crc_u64(second, word_at(bytes + stretch + i));
-    third = weir_crc_u64(third, word_at(bytes + 2 * stretch + i));
+    if (to && i % 64 == 0) fetch_lines(to + 3 * i);
+    first = weir_crc_u64(first, take_word(to, bytes, i));
+    second = weir_crc_u64(second, take_word(to, bytes, stretch + i));
+    third = weir_crc_u64(third, take_word(to, bytes, 2 * stretch + i));
   }
   uint64_t joined = multiply_carryless((uint32_t)state, three) ^ multiply_carryless(first, two) ^
                     multiply_carryless(second, one);
   return weir_crc_u64(0, joined) ^ third;
 }
 
-static uint64_t extend_folded(uint64_t state, const uint8_t *bytes, uint64_t count) {
-  for (; count >= 3 * FOLDED_LONG_BYTES; count -= 3 * FOLDED_LONG_BYTES, bytes += 3 * FOLDED_LONG_BYTES) {
-    state = fold_three(state, bytes, FOLDED_LONG_BYTES, LONG_SHIFTS);
+static inline __attribute__((always_inline)) uint64_t take_folded(uint64_t state, uint8_t *to, const uint8_t *bytes,
+                                                                  uint64_t count) {
+  uint64_t at = 0;
+  for (; count - at >= 3 * FOLDED_LONG_BYTES; at += 3 * FOLDED_LONG_BYTES) {
+    state = fold_three(state, to ? to + at : NULL, bytes + at, FOLDED_LONG_BYTES, LONG_SHIFTS);
   }
-  for (; count >= 3 * FOLDED_SHORT_BYTES; count -= 3 * FOLDED_SHORT_BYTES, bytes += 3 * FOLDED_SHORT_BYTES) {
-    state = fold_three(state, bytes, FOLDED_SHORT_BYTES, SHORT_SHIFTS);
+  for (; count - at >= 3 * FOLDED_SHORT_BYTES; at += 3 * FOLDED_SHORT_BYTES) {
+    state = fold_three(state, to ? to + at : NULL, bytes + at, FOLDED_SHORT_BYTES, SHORT_SHIFTS);
   }
-  return extend_one(state, bytes, count);
+  return take_one(state, to ? to + at : NULL, bytes + at, count - at);
 }
 
 int crc_folds(void) {
@@ -136,7 +162,7 @@ uint64_t crc_extend_plain(uint64_t state, const void *from, uint64_t count) {
   for (; count >= 3 * PLAIN_SHORT_BYTES; count -= 3 * PLAIN_SHORT_BYTES, bytes += 3 * PLAIN_SHORT_BYTES) {
     state = extend_three(state, bytes, PLAIN_SHORT_BYTES, PLAIN_SHORT_SHIFT);
   }
-  return extend_one(state, bytes, count);
+  return take_one(state, NULL, bytes, count);
 }
 
 /* x^(8n) modulo the polynomial for n = 1, 2, 4 and so on. */
@@ -155,8 +181,12 @@ uint32_t crc_shift(uint32_t state, uint64_t count) {
 /* ---- Either ------------------------------------------------------------------------------------------------------ */
 
 uint64_t crc_extend(uint64_t state, const void *bytes, uint64_t count) {
-  if (count < 3 * FOLDED_SHORT_BYTES) return extend_one(state, bytes, count);
-  return crc_folds() ? extend_folded(state, bytes, count) : crc_extend_plain(state, bytes, count);
+  if (count < 3 * FOLDED_SHORT_BYTES) return take_one(state, NULL, bytes, count);
+  return crc_folds() ? take_folded(state, NULL, bytes, count) : crc_extend_plain(state, bytes, count);
+}
+
+uint64_t weir_copy_long(uint8_t *to, const uint8_t *from, uint64_t count, uint64_t state) {
+  return crc_folds() ? take_folded(state, to, from, count) : take_one(state, to, from, count);
 }
 
 int crc_available(void) {

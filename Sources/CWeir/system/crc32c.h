@@ -16,6 +16,20 @@
 static inline uint32_t crc_end(uint64_t state) { return ~(uint32_t)state; }
 uint64_t crc_extend(uint64_t state, const void *bytes, uint64_t count);
 
+/* The same for bytes that are few most of the time: without a call then. */
+static inline uint64_t crc_extend_inline(uint64_t state, const void *from, uint64_t count) {
+  enum { FEW = 192 };
+  const uint8_t *bytes = (const uint8_t *)from;
+  if (count >= FEW) return crc_extend(state, bytes, count);
+  for (; count >= 8; count -= 8, bytes += 8) {
+    uint64_t word;
+    memcpy(&word, bytes, sizeof word);
+    state = weir_crc_u64(state, word);
+  }
+  for (; count > 0; count--, bytes++) state = weir_crc_u8(state, *bytes);
+  return state;
+}
+
 /* The same for a processor that has no carry-less multiplication: half as fast on long stretches. */
 uint64_t crc_extend_plain(uint64_t state, const void *bytes, uint64_t count);
 

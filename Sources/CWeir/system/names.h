@@ -216,7 +216,6 @@
 #define record_checksum weir_core_record_checksum
 #define record_last weir_core_record_last
 #define record_next weir_core_record_next
-#define record_number weir_core_record_number
 #define record_resync weir_core_record_resync
 #define record_seed weir_core_record_seed
 #define record_sums_free weir_core_record_sums_free

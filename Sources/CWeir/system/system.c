@@ -22,6 +22,7 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
@@ -229,9 +230,10 @@ int sys_write_at(int fd, const void *bytes, uint64_t count, uint64_t at) {
   return 0;
 }
 
+static const uint8_t zeros[65536];
+
 /* Allocates by writing zeros, on file systems without fallocate. */
 static int allocate_by_writing(int fd, uint64_t bytes) {
-  static const uint8_t zeros[65536];
   for (uint64_t at = 0; at < bytes; at += sizeof zeros) {
     uint64_t count = bytes - at < sizeof zeros ? bytes - at : sizeof zeros;
     int error = sys_write_at(fd, zeros, count, at);
@@ -375,18 +377,23 @@ int sys_sync_mapped(uint8_t *address, uint64_t bytes) {
 }
 
 /*
- * Reads a new file through, so that the kernel caches it in folios of up to 128 KiB. Stores into a mapping would
- * allocate single pages all over memory. Nothing is read from the disk: allocated, unwritten bytes are zero. On tmpfs
- * allocation has made the pages already.
+ * Writes zeros to all of a new, allocated file, 256 KiB a call, so that the kernel caches the file in large folios.
+ * Stores into a mapping would allocate single pages all over memory, each with a fault. More in a call makes larger
+ * folios, for which the kernel has to move other pages where memory is fragmented. A write that fails is no error:
+ * whoever stores to the missing pages makes them. On tmpfs allocation has made the pages already.
  */
 void sys_gather_pages(int fd, uint64_t bytes) {
-  enum { PIECE_BYTES = 128 << 10 };
+  enum { PIECES = 4 };
   if (sys_is_memory(fd)) return;
-  uint8_t *piece = malloc(PIECE_BYTES);
-  for (uint64_t at = 0; piece && at < bytes && pread(fd, piece, PIECE_BYTES, (off_t)at) > 0; at += PIECE_BYTES) {
-    continue;
+  struct iovec pieces[PIECES];
+  for (int i = 0; i < PIECES; i++) pieces[i] = (struct iovec){(void *)(uintptr_t)zeros, sizeof zeros};
+  for (uint64_t at = 0; at + sizeof zeros <= bytes;) {
+    uint64_t count = (bytes - at) / sizeof zeros;
+    ssize_t n = pwritev(fd, pieces, (int)(count < PIECES ? count : PIECES), (off_t)at);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return;
+    at += (uint64_t)n;
   }
-  free(piece);
 }
 
 void sys_start_writeback(int fd) { sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE); }
