@@ -407,12 +407,14 @@ void judge_same(judge *judge, const judged_log *earlier, const judged_log *later
   }
   for (uint64_t i = 0; i < count && i < later->count; i++) {
     const judged_event *a = &earlier->events[gone + i], *b = &later->events[i];
-    if (a->offset == b->offset && a->id.opening == b->id.opening && a->id.sequence == b->id.sequence &&
-        a->time_ns == b->time_ns && a->content == b->content) {
-      continue;
-    }
-    judge_fault(judge, "the event at offset %" PRIu64 " is not what it was (%" PRIu64 " there now)", a->offset,
-                b->offset);
+    const char *other = a->offset != b->offset                                               ? "offset"
+                        : a->id.opening != b->id.opening || a->id.sequence != b->id.sequence ? "id"
+                        : a->time_ns != b->time_ns                                           ? "time"
+                        : a->content != b->content                                           ? "content"
+                                                                                             : NULL;
+    if (!other) continue;
+    judge_fault(judge, "the event at offset %" PRIu64 " has another %s (offset %" PRIu64 ", %" PRId64 " ns later)",
+                a->offset, other, b->offset, b->time_ns - a->time_ns);
     return;
   }
 }
