@@ -95,6 +95,9 @@
     }
   }
 
+  /// A preset whose form of an event is `EventJSON`: events need not be decoded for it.
+  protocol LinesPreset: HTTPPreset {}
+
   /// The limits of one request.
   public struct HTTPLimits: Hashable, Sendable {
     /// The maximum number of events; at least 1.
@@ -188,13 +191,13 @@
     /// repeated requests. It contains the opening, the first and last offset, and a hash of all ids, so that a batch
     /// with other events is never taken for a repetition.
     public var idempotencyKey: String {
-      guard let first = events.first?.stored, let last = events.last?.stored else { return "empty" }
+      guard let first = events.first, let last = events.last else { return "empty" }
       var ids: [UInt8] = []
       ids.reserveCapacity(events.count * 16)
       for event in events {
-        for word in [event.stored.id.opening, event.stored.id.sequence] {
-          withUnsafeBytes(of: word.littleEndian) { ids += $0 }
-        }
+        let id = event.id
+        withUnsafeBytes(of: id.opening.littleEndian) { ids += $0 }
+        withUnsafeBytes(of: id.sequence.littleEndian) { ids += $0 }
       }
       let hash = FNV1a.hash64(ids)
       return "weir-\(first.id)-\(first.offset)-\(last.offset)-\(events.count)-\(String(hash, radix: 16))"

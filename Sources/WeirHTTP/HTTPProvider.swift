@@ -42,7 +42,7 @@
     /// What a plan gives the endpoint in place of users' ids; `nil` for the ids.
     package let pseudonym: Pseudonym?
 
-    private let preset: any HTTPPreset
+    let preset: any HTTPPreset
     /// The endpoint and, with a failover, the second endpoint.
     private let endpoints: [HTTPEndpoint]
     private let configuration: HTTPConfiguration

@@ -56,6 +56,10 @@
 
   extension HTTPProvider: PseudonymousProvider {}
 
+  extension HTTPProvider: EncodedEventProvider {
+    package var takesEncodedEvents: Bool { preset is any LinesPreset }
+  }
+
   extension DeliveryPlan.Entry {
     /// The event in the form of the entry's preset; `nil` if the destination is no URL. Throws what the preset throws
     /// for an event that the endpoint can never accept.

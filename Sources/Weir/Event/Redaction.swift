@@ -61,8 +61,11 @@ extension EventContext {
     redactedIfNeeded() ?? self
   }
 
+  /// Whether a value of the context is sensitive, or may be.
+  var needsRedaction: Bool { !sensitive.isEmpty || isGlobalPartLost || isScopeUnread }
+
   fileprivate func redactedIfNeeded() -> EventContext? {
-    guard !sensitive.isEmpty || isGlobalPartLost || isScopeUnread else { return nil }
+    guard needsRedaction else { return nil }
     var context = self
     context.globals = globals.redacted(paths: isAllSensitive ? Set(globals.map(\.name)) : sensitive)
     context.fields = redacted(fields)
@@ -113,7 +116,7 @@ extension FieldObject {
 
 extension Field {
   /// Whether the field, or a field within it, is sensitive.
-  fileprivate var holdsSensitive: Bool { isSensitive || kind.holdsSensitive }
+  var holdsSensitive: Bool { isSensitive || kind.holdsSensitive }
 }
 
 extension FieldKind {

@@ -63,10 +63,14 @@ public final class EventReader {
   /// Called by ``next()`` for each skipped stretch.
   public var onSkip: ((Skip) -> Void)?
 
-  /// The size of the last event's fields and bound scope, in bytes.
-  package private(set) var lastBytes = 0
-
   private let reader: OpaquePointer
+  /// What ended a block, to be reported by the next call.
+  private var held: Held?
+
+  private enum Held {
+    case skip(weir_skip)
+    case failure(WeirError)
+  }
   // Unchecked: the checks took 3 % of the time of an event, and nothing called while they are used leads back here.
   @exclusivity(unchecked) private var definitions: [UInt64: StoredDefinition] = [:]
   @exclusivity(unchecked) private var contexts = StoredContexts()
@@ -96,6 +100,7 @@ public final class EventReader {
 
   /// Returns the next event, or `nil` if there is none at present.
   public func next() throws(WeirError) -> StoredEvent? {
+    try reportHeld()
     var event = weir_event()
     var skip = weir_skip()
     while true {
@@ -110,13 +115,53 @@ public final class EventReader {
     }
   }
 
+  /// Returns the next events, at most `most` of them and few more than `bytes` bytes, or `nil` if there are none at
+  /// present. The events are not decoded. Skipped stretches before the first of them were reported when this returns,
+  /// and no stretch among them is skipped.
+  ///
+  /// An event costs a copy of its bytes.
+  package func nextBlock(most: Int, bytes: Int) throws(WeirError) -> EventBlock? {
+    try reportHeld()
+    var builder = EventBlockBuilder(capacity: min(most, 1_024), bytes: min(bytes, 64 << 10))
+    var event = weir_event()
+    var skip = weir_skip()
+    read: while builder.entries.count < most, builder.bytes.count < bytes {
+      var error = weir_error()
+      let status = weir_reader_next(reader, &event, &skip, &error)
+      switch Int(status) {
+      case WEIR_OK:
+        builder.add(event, definition: { definition(of: event) }, context: { contexts.context(of: event) })
+      case WEIR_END: break read
+      case WEIR_SKIPPED where builder.isEmpty: report(skip)
+      case WEIR_SKIPPED:
+        held = .skip(skip)
+        break read
+      default:
+        guard !builder.isEmpty else { throw WeirError(status, error) }
+        held = .failure(WeirError(status, error))
+        break read
+      }
+    }
+    return builder.isEmpty ? nil : EventBlock(builder)
+  }
+
+  private func reportHeld() throws(WeirError) {
+    guard let held else { return }
+    self.held = nil
+    switch held {
+    case .skip(let skip): report(skip)
+    case .failure(let error): throw error
+    }
+  }
+
   /// Waits until there may be further events. Call ``next()`` then, which may still return `nil`. Returns `false` if
   /// `timeout` passed first. A `timeout` of `nil` waits forever, and a `timeout` of zero only looks.
   ///
   /// Blocks the thread; tasks use ``LogDirectory/follow(from:onSkip:)`` instead. Looks at once after an event was read,
   /// then at intervals that double from 0.2 to 20 ms. A look costs five system calls.
   public func wait(upTo timeout: Duration?) -> Bool {
-    Int(weir_reader_wait(reader, timeout?.wholeNanoseconds ?? .max)) == WEIR_OK
+    if held != nil { return true }
+    return Int(weir_reader_wait(reader, timeout?.wholeNanoseconds ?? .max)) == WEIR_OK
   }
 
   private func report(_ core: weir_skip) {
@@ -132,27 +177,18 @@ public final class EventReader {
   private func stored(_ event: weir_event) -> StoredEvent {
     let definition = definition(of: event)
     let payload = UnsafeRawBufferPointer(start: event.payload, count: Int(event.payload_bytes))
-    lastBytes = Int(event.payload_bytes) + Int(event.scope_bytes)
     // A dynamic event carries its own name. The core has already removed the name from the payload.
     let name = event.type == LogHandle.dynamicType ? StoredDefinition.name(of: event) : definition.name
     // Checksums cover the bytes, but the bytes may not fit the definition. In that case the bytes are returned as
     // they are.
     let fields =
-      (try? definition.fields(of: payload)) ?? ["payload": .bytes(Array(payload))]
+      (try? definition.fields(of: payload)) ?? [unreadField: .bytes(Array(payload))]
     return StoredEvent(
       offset: event.offset, id: EventID(opening: event.id.opening, sequence: event.id.sequence),
       time: Timestamp(nanosecondsSince1970: event.time_ns), name: name, fields: fields,
       declaration: definition.declaration, context: contexts.context(of: event),
-      monotonicNanoseconds: event.monotonic_ns == .min ? nil : event.monotonic_ns, bootID: bootID(event.boot_id))
+      monotonicNanoseconds: event.monotonic_ns == .min ? nil : event.monotonic_ns, bootID: UUID(boot: event.boot_id))
   }
-
-  /// The boot's id, or `nil` if all bytes are 0, which means that it is unknown.
-  private func bootID(_ bytes: uuid_t) -> UUID? {
-    let id = UUID(uuid: bytes)
-    return id == Self.noBoot ? nil : id
-  }
-
-  private static let noBoot = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
 
   /// Returns the event's definition, parsed once. The cache is emptied when it is full, which happens only to logs with
   /// thousands of openings.
@@ -169,6 +205,7 @@ extension EventReader {
   /// Returns the event with this id, or `nil` if the event does not follow. Earlier events are skipped without being
   /// decoded.
   package func next(where id: EventID) throws(WeirError) -> StoredEvent? {
+    try reportHeld()
     var event = weir_event()
     var skip = weir_skip()
     while true {
@@ -183,4 +220,14 @@ extension EventReader {
       }
     }
   }
+}
+
+extension UUID {
+  /// Creates a boot's id. `nil` if all bytes are 0, which means that the boot is unknown.
+  init?(boot bytes: uuid_t) {
+    self.init(uuid: bytes)
+    if self == Self.unknownBoot { return nil }
+  }
+
+  private static let unknownBoot = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
 }

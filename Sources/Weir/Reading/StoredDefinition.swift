@@ -4,20 +4,26 @@ import CCapture
 import CWeir
 
 /// The definition of an event, as a reader found it. The bytes are not trusted.
-struct StoredDefinition {
+package final class StoredDefinition: Sendable {
   /// The encoding of the payload.
-  private enum Layout {
+  package enum Layout: Sendable {
     case packed([Field])
     case tagged
     /// The definition is lost or invalid.
     case unknown
   }
 
-  let name: String
-  private let layout: Layout
+  package let name: String
+  package let layout: Layout
 
   /// The declaration of the program that captured the event; `nil` if the program declared only a name.
-  let declaration: EventType?
+  package let declaration: EventType?
+
+  /// Whether the log itself writes such events: the name has the reserved prefix.
+  package let isOfTheLog: Bool
+
+  /// Whether the fields can be read, and none of them is declared to be sensitive.
+  package let isPlain: Bool
 
   init(_ event: weir_event) {
     name = Self.name(of: event)
@@ -36,6 +42,8 @@ struct StoredDefinition {
       layout = event.type == LogHandle.dynamicType ? .tagged : .unknown
       declaration = nil
     }
+    isOfTheLog = event.type != LogHandle.dynamicType && name.hasPrefix(EventType.reservedPrefix)
+    isPlain = !isOfTheLog && !layout.isUnknown && !(declaration?.fields.contains(where: \.holdsSensitive) ?? false)
   }
 
   static func name(of event: weir_event) -> String {
@@ -51,4 +59,8 @@ struct StoredDefinition {
     case .unknown: throw Malformed()
     }
   }
+}
+
+extension StoredDefinition.Layout {
+  fileprivate var isUnknown: Bool { if case .unknown = self { true } else { false } }
 }

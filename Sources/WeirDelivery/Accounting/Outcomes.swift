@@ -58,6 +58,15 @@ struct Outcomes: Hashable, Sendable {
       inHoles: left.inHoles &+ right.inHoles)
   }
 
+  /// The outcomes of as many events, each with these outcomes.
+  func times(_ count: UInt64) -> Outcomes {
+    guard count > 1 else { return self }
+    return Outcomes(
+      acknowledged: acknowledged &* count, rejected: rejected &* count, removed: removed &* count,
+      damaged: damaged &* count, withheld: withheld &* count, overwritten: overwritten &* count,
+      inHoles: inHoles &* count)
+  }
+
   static func - (left: Outcomes, right: Outcomes) -> Outcomes {
     Outcomes(
       acknowledged: left.acknowledged &- right.acknowledged, rejected: left.rejected &- right.rejected,

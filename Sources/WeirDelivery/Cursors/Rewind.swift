@@ -159,7 +159,7 @@ extension DeliveryLoop {
       queue = DeliveryQueue(options.flush)
       if let owed { queue.putBack(owed) }
       plan = FlushPlan(options.flush, rule: options.flushRule)
-      preparation = Preparation(options, mapper: orders.provider.attachedMapper)
+      preparation = Preparation(orders)
       reader = WorkerReader(orders.log.directory)
       letters = LetterParts()
       isAtEnd = false

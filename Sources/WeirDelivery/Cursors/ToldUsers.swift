@@ -82,7 +82,7 @@ struct ToldUsers {
     var marked: [UInt64: UInt64] = [:]
     for index in batch.indices {
       batch[index].prepared.identifies = false
-      guard let user = batch[index].prepared.context.user, !user.id.isEmpty, !user.traits.isEmpty else { continue }
+      guard batch[index].prepared.namesUserWithTraits, let user = batch[index].prepared.context.user else { continue }
       let (key, content) = (Self.hash(of: user.id), Self.hash(of: user))
       if let earlier = marked[key] {
         guard earlier != content else { continue }

@@ -34,8 +34,8 @@ extension DeliveryLoop {
   }
 
   /// Delivers a batch to the provider, and settles the batch.
-  func give(_ batch: [HeldEvent]) {
-    var batch = batch
+  func give(_ given: consuming [HeldEvent]) {
+    var batch = given
     for index in batch.indices { batch[index].attempts += 1 }
     if !orders.isRedrive {
       // The users of dead letters are not those of today. The offsets of a redrive are those of letters, whose events
@@ -80,18 +80,16 @@ extension DeliveryLoop {
 
   /// Applies the consequences of an answer.
   private func settle(_ settlement: Settlement) {
-    for event in settlement.accepted {
-      if event.prepared.identifies, let user = event.prepared.context.user {
-        keeper.identified(user, at: event.offset)
-      }
-      settle(event.offset, event.outcomes(Outcomes(acknowledged: 1)))
+    for event in settlement.accepted where event.prepared.identifies {
+      if let user = event.prepared.context.user { keeper.identified(user, at: event.offset) }
     }
-    publish(settlement.accepted.filter { $0.gap == nil }) { _ in .acknowledged }
+    settle(accepted: settlement.accepted)
+    if orders.feed.isHeard { publish(settlement.accepted.filter { !$0.isGap }) { _ in .acknowledged } }
     // A gap is no event of the program, which somebody could want to redrive.
-    for rejection in settlement.rejected where rejection.event.gap != nil {
-      settle(rejection.event.offset, rejection.event.outcomes(Outcomes()))
+    for rejection in settlement.rejected where rejection.event.isGap {
+      settle(rejection.event, rejection.event.outcomes(Outcomes()))
     }
-    let rejected = settlement.rejected.filter { $0.event.gap == nil }
+    let rejected = settlement.rejected.filter { !$0.event.isGap }
     let untold = tellOfUsers(of: rejected)
     guard ending != .abandonment else { return }
     let retried = settlement.retried + untold.map { event -> (event: HeldEvent, after: Duration?) in (event, nil) }
@@ -103,7 +101,8 @@ extension DeliveryLoop {
     let now = clock.now
     queue.retry(
       retried.map { retried in
-        var event = retried.event
+        // The event may wait for long, and its neighbours in the log need not wait with it.
+        var event = retried.event.decoded
         var wait = event.backoff ?? BackoffState(orders.options.backoff)
         event.notBefore = now + wait.failed(retryAfter: retried.after, random: random)
         // The call had no time for this event, but other events were accepted. That is not a failure, so the waits

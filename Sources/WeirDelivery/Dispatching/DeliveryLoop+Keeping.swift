@@ -7,7 +7,8 @@ extension DeliveryLoop {
   /// Writes events to the dead-letter log, and settles the events once they are on disk. If the write fails, the events
   /// wait, and are written together after a pause. Other events are delivered meanwhile, unless too many are waiting.
   func bury(_ rejected: [Settlement.Rejection]) {
-    unburied += rejected
+    // They may wait for long, and their neighbours in the log need not wait with them.
+    unburied += rejected.map { Settlement.Rejection(event: $0.event.decoded, reason: $0.reason) }
     unburiedBytes += rejected.reduce(0) { $0 + $1.event.bytes }
     guard !unburied.isEmpty, clock.now >= nextBurial else { return }
     do throws(WeirError) {
@@ -19,7 +20,7 @@ extension DeliveryLoop {
               reason: rejection.reason.inOneLine(of: LoggedAttempt.answerBytes), attempts: rejection.event.attempts)
           })
       }
-      for rejection in unburied { settle(rejection.event.offset, Outcomes(rejected: 1)) }
+      for rejection in unburied { settle(rejection.event, Outcomes(rejected: 1)) }
       let reasons = unburied.map(\.reason)
       publish(unburied.map(\.event)) { .rejected(reason: reasons[$0].inOneLine(of: LoggedAttempt.answerBytes)) }
       unburied = []
@@ -40,9 +41,28 @@ extension DeliveryLoop {
   }
 
   /// Settles an event that was delivered to the provider.
-  func settle(_ offset: Offset, _ outcomes: Outcomes) {
-    span.settle(offset, outcomes)
-    settleParts(before: offset)
+  func settle(_ event: HeldEvent, _ outcomes: Outcomes) {
+    span.settle(event.offset, outcomes, id: event.prepared.id)
+    settleParts(before: event.offset)
+  }
+
+  /// Settles events that the provider accepted. Neighbours are settled together.
+  func settle(accepted events: [HeldEvent]) {
+    var next = 0
+    while next < events.count {
+      let first = next
+      next += 1
+      if events[first].isGap {
+        settle(events[first], events[first].outcomes(Outcomes(acknowledged: 1)))
+        continue
+      }
+      let offset = events[first].offset
+      while next < events.count, events[next].offset == offset + Offset(next - first), !events[next].isGap { next += 1 }
+      span.settle(offset..<offset + Offset(next - first), Outcomes(acknowledged: 1)) { settled in
+        events[first + Int(settled - offset)].prepared.id
+      }
+    }
+    if orders.isRedrive { for event in events { settleParts(before: event.offset) } }
   }
 
   /// Settles the earlier parts of the settled dead letter that ends at `offset`.
@@ -95,7 +115,7 @@ extension DeliveryLoop {
     guard orders.feed.isHeard, !events.isEmpty else { return }
     orders.feed.tell(
       events.enumerated().map { index, event in
-        SettledEvent(id: event.prepared.stored.id, provider: orders.name, fate: fate(index))
+        SettledEvent(id: event.prepared.id, provider: orders.name, fate: fate(index))
       })
   }
 

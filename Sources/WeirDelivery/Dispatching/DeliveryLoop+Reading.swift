@@ -7,10 +7,12 @@ extension DeliveryLoop {
   func read() {
     guard ending != .removal, ending != .abandonment, isReading, clock.now >= nextRead else { return }
     guard reader.mayHaveMore(after: span.end, orders.log) else { return reachedEnd() }
+    // Read once: the events that are read together come at the same time.
+    let now = clock.now
     do throws(WeirError) {
       while isReading {
         switch try reader.next(from: span.end) {
-        case .event(let event, let bytes): take(event, bytes)
+        case .event(let event): take(event, at: now)
         case .skip(let skip): try passOver(skip)
         case .end: return reachedEnd()
         }
@@ -62,18 +64,24 @@ extension DeliveryLoop {
     pause = min(pause * 2, configuration.lastPause)
   }
 
-  private func take(_ event: StoredEvent, _ bytes: Int) {
+  private func take(_ event: EncodedEvent, at now: Duration) {
     // If the log was restored from a copy, the reader may return events that it has already returned.
     guard event.offset >= span.end else { return }
+    if orders.isRedrive || event.isOfTheLog { return takeDecoded(event.stored, event.byteCount, at: now) }
+    hold(preparation.prepare(event), event.offset, event.id, event.byteCount, userID: event.context.user?.id, at: now)
+  }
+
+  /// Takes an event of the log itself, or an event of a dead-letter log.
+  private func takeDecoded(_ event: StoredEvent, _ bytes: Int, at now: Duration) {
     let mark = SettledSpan.Mark(offset: event.offset, id: event.id)
     if event.isNotice { return takeNotice(event, at: mark, bytes) }
     if orders.isRedrive { return takeLetter(event, at: mark, bytes) }
     if let change = HeldAssociation(event, bytes: bytes) {
       span.opened(event.offset, id: event.id)
       queue.add(.association(change))
-      return plan.arrived(bytes: bytes, opening: event.id.opening, at: clock.now)
+      return plan.arrived(bytes: bytes, opening: event.id.opening, at: now)
     }
-    hold(event, at: mark, bytes)
+    hold(prepare(event), mark.offset, mark.id, bytes, userID: event.context.user?.id, at: now)
   }
 
   /// Takes a notice of the log: adds the notice to a gap that waits for its call, holds the notice as a gap, or passes
@@ -101,25 +109,34 @@ extension DeliveryLoop {
   private func takeLetter(_ event: StoredEvent, at mark: SettledSpan.Mark, _ bytes: Int) {
     let found = letters.take(event, bytes: bytes)
     for offset in found.abandoned { span.settle(offset, Outcomes()) }
-    if let letter = found.letter { return hold(letter.event, at: mark, found.bytes) }
+    if let letter = found.letter {
+      return hold(
+        prepare(letter.event), mark.offset, mark.id, found.bytes, userID: letter.event.context.user?.id, at: clock.now)
+    }
     if found.isPart { return span.opened(mark.offset, id: mark.id, as: .part) }
     span.passed(upTo: mark.offset + 1, Outcomes(), last: mark)
   }
 
-  /// Prepares an event and queues it for delivery, unless the mapper withholds it.
-  private func hold(_ event: StoredEvent, at mark: SettledSpan.Mark, _ bytes: Int) {
-    guard let prepared = prepare(event) else {
-      attempts.writeWithheld(mark.offset)
-      if orders.feed.isHeard { orders.feed.tell([SettledEvent(id: event.id, provider: orders.name, fate: .withheld)]) }
-      span.passed(upTo: mark.offset + 1, Outcomes(withheld: 1), last: mark)
-      return settleParts(before: mark.offset)
+  /// Queues a prepared event for delivery, unless the mapper withheld it: then `prepared` is `nil`. `id` is the id in
+  /// the log that is delivered, and `userID` the id of the user that the event was captured for.
+  private func hold(
+    _ prepared: PreparedEvent?, _ offset: Offset, _ id: EventID, _ bytes: Int, userID: @autoclosure () -> String?,
+    at now: Duration
+  ) {
+    guard let prepared else {
+      attempts.writeWithheld(offset)
+      if orders.feed.isHeard { orders.feed.tell([SettledEvent(id: id, provider: orders.name, fate: .withheld)]) }
+      span.passed(upTo: offset + 1, Outcomes(withheld: 1), last: .init(offset: offset, id: id))
+      return settleParts(before: offset)
     }
-    span.opened(mark.offset, id: mark.id)
+    // A letter's id in its log is not the id of its event.
+    if orders.isRedrive { span.opened(offset, id: id) } else { span.opened(offset) }
     queue.add(
       .event(
         HeldEvent(
-          prepared: prepared, offset: mark.offset, bytes: bytes, userID: event.context.user?.id)))
-    plan.arrived(bytes: bytes, opening: mark.id.opening, at: clock.now)
+          prepared: prepared, offset: offset, bytes: bytes,
+          userID: orders.options.pseudonym == nil ? nil : userID())))
+    plan.arrived(bytes: bytes, opening: id.opening, at: now)
   }
 
   /// Passes over offsets that can't be read, and counts the events among them as the log counts them: some of the

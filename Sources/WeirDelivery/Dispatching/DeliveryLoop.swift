@@ -88,8 +88,7 @@ final class DeliveryLoop {
     span = SettledSpan(keeper.start)
     queue = DeliveryQueue(options.flush)
     plan = FlushPlan(options.flush, rule: options.flushRule)
-    preparation = Preparation(options, mapper: orders.provider.attachedMapper)
-    preparation.isOfLetters = orders.isRedrive
+    preparation = Preparation(orders)
     reader = WorkerReader(orders.log.directory)
     pause = orders.configuration.firstPause
     backoff = BackoffState(options.backoff)

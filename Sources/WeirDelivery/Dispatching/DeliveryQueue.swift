@@ -98,6 +98,7 @@ struct DeliveryQueue: Sendable {
       return .association(change)
     }
     var batch: [HeldEvent] = []
+    batch.reserveCapacity(min(due, most, newCount))
     for item in new[gone..<min(gone + min(due, most), new.count)] {
       guard case .event(let event) = item else { break }
       batch.append(event)

@@ -17,6 +17,14 @@ struct WorkerOrders: Sendable {
   var isRedrive = false
 }
 
+extension Preparation {
+  /// Creates the preparation for the provider of these orders.
+  init(_ orders: WorkerOrders) {
+    self.init(orders.options, mapper: orders.provider.attachedMapper, takesBytes: orders.provider.takesBytes)
+    isOfLetters = orders.isRedrive
+  }
+}
+
 /// Delivers to one provider, on a separate thread, from ``start()`` until the end is ordered.
 ///
 /// A provider's loop reads files and waits for the disk. On the threads that tasks share, a hanging disk would block

@@ -23,16 +23,16 @@ struct SettledSpan: Sendable {
     case notice
   }
 
-  /// Consecutive offsets that are all settled, or one offset that is open.
+  /// Consecutive offsets that are all settled, or that are all open.
   private struct Run: Sendable {
-    let first: Offset
+    var first: Offset
     /// The offset after the last offset.
     var end: Offset
-    /// The outcomes; `nil` if the offset is open.
+    /// The outcomes; `nil` if the offsets are open.
     var outcomes: Outcomes?
-    /// What the offset is, while it is open.
+    /// What the offsets are, while they are open. Only events whose ids are given when they are settled share a run.
     var weight = Weight.event
-    /// The last event in the run, if there is one.
+    /// The last event in the run, if there is one and its id is known.
     var last: SettledSpan.Mark?
     /// The last change of the default user in the run.
     var association: Offset?
@@ -100,6 +100,20 @@ struct SettledSpan: Sendable {
     end = offset + 1
   }
 
+  /// Adds an event that waits for its verdict, and whose id is given when it is settled.
+  mutating func opened(_ offset: Offset) {
+    precondition(offset >= end)
+    end = offset + 1
+    openCount += 1
+    if let index = runs.indices.last, index >= passed, runs[index].outcomes == nil, runs[index].last == nil,
+      runs[index].end == offset
+    {
+      runs[index].end = end
+    } else {
+      runs.append(Run(first: offset, end: end, outcomes: nil))
+    }
+  }
+
   private mutating func count(_ weight: Weight, _ change: Int) {
     switch weight {
     case .event: openCount += change
@@ -124,14 +138,54 @@ struct SettledSpan: Sendable {
 
   // MARK: Settling
 
-  /// Settles an open event. Does nothing if the event is not open.
-  mutating func settle(_ offset: Offset, _ outcomes: Outcomes, isAssociation: Bool = false) {
-    guard let index = find(offset), runs[index].outcomes == nil else { return }
-    runs[index].outcomes = outcomes
-    if isAssociation { runs[index].association = offset }
-    ahead = ahead + outcomes
-    count(runs[index].weight, -1)
+  /// Settles an open event. Does nothing if the event is not open. `id` is the id of an event that was opened without
+  /// one.
+  mutating func settle(_ offset: Offset, _ outcomes: Outcomes, id: EventID? = nil, isAssociation: Bool = false) {
+    settle(offset..<offset + 1, outcomes, isAssociation: isAssociation) { _ in id }
     advance()
+  }
+
+  /// Settles the open events at these offsets, each with these outcomes. Costs the same for one event and for many.
+  /// `id` returns the id of an event that was opened without one.
+  mutating func settle(_ offsets: Range<Offset>, _ outcomes: Outcomes, id: (Offset) -> EventID?) {
+    settle(offsets, outcomes, isAssociation: false, id: id)
+    advance()
+  }
+
+  private mutating func settle(
+    _ offsets: Range<Offset>, _ outcomes: Outcomes, isAssociation: Bool, id: (Offset) -> EventID?
+  ) {
+    var next = max(offsets.lowerBound, position)
+    while next < offsets.upperBound, let index = find(next) {
+      let run = runs[index]
+      let first = next
+      next = min(run.end, offsets.upperBound)
+      guard run.outcomes == nil else { continue }
+      var settled = run
+      settled.first = first
+      settled.end = next
+      settled.outcomes = outcomes.times(next - first)
+      settled.last = run.last ?? id(next - 1).map { Mark(offset: next - 1, id: $0) }
+      if isAssociation { settled.association = first }
+      ahead = ahead + outcomes.times(next - first)
+      count(run.weight, -Int(next - first))
+      guard first > run.first || next < run.end else {
+        runs[index] = settled
+        continue
+      }
+      var parts = [settled]
+      if first > run.first {
+        var before = run
+        before.end = first
+        parts.insert(before, at: 0)
+      }
+      if next < run.end {
+        var after = run
+        after.first = next
+        parts.append(after)
+      }
+      runs.replaceSubrange(index...index, with: parts)
+    }
   }
 
   private func find(_ offset: Offset) -> Int? {

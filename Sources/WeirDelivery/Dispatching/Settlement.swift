@@ -72,6 +72,10 @@ struct Settlement: Sendable {
       health = .failed(reason: reason, retryAfter: nil)
       return
     }
+    if verdicts.allSatisfy({ $0.isAccepted }) {
+      accepted = batch
+      return
+    }
     for (event, verdict) in zip(batch, verdicts) {
       switch verdict {
       case .accepted: accepted.append(event)
@@ -95,4 +99,8 @@ struct Settlement: Sendable {
     let middle = batch.count / 2
     batches = [Array(batch[..<middle]), Array(batch[middle...])]
   }
+}
+
+extension Verdict {
+  fileprivate var isAccepted: Bool { if case .accepted = self { true } else { false } }
 }

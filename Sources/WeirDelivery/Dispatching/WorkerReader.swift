@@ -7,7 +7,7 @@ import Weir
 struct WorkerReader {
   /// The result of a read.
   enum Found {
-    case event(StoredEvent, bytes: Int)
+    case event(EncodedEvent)
     /// Skipped offsets: removed, damaged, or left out.
     case skip(EventReader.Skip)
     /// There is nothing more at present.
@@ -22,13 +22,19 @@ struct WorkerReader {
   private let directory: String
   private let skips = Skips()
   private var reader: EventReader?
-  /// An event that was read, kept until the skips before it are returned.
-  private var held: (event: StoredEvent, bytes: Int)?
+  /// Events that were read together, kept until the skips before them are returned, and the next of them.
+  private var block: EventBlock?
+  private var place = 0
   /// All events below this offset that are in the files were read.
   private(set) var seenEnd: Offset = 0
   /// The log's end when it was last read: everything below it is in the files, if it exists at all. Not read for each
   /// event, because the read takes a lock that all workers share.
   private var knownEnd: Offset?
+
+  /// How many events are read together, and how many bytes of them: enough to share what a call costs, and little
+  /// beside what a call of a provider holds.
+  private static let blockEvents = 256
+  private static let blockBytes = 64 << 10
 
   init(_ directory: String) {
     self.directory = directory
@@ -37,7 +43,7 @@ struct WorkerReader {
   /// Returns whether there may be events at or after `offset`. Reads some counters if this process captures; otherwise
   /// costs some system calls.
   mutating func mayHaveMore(after offset: Offset, _ log: DeliveredLog) -> Bool {
-    if held != nil || !skips.all.isEmpty { return true }
+    if block != nil || !skips.all.isEmpty { return true }
     knownEnd = log.nextOffset
     if let knownEnd { return knownEnd > max(offset, seenEnd) }
     return reader?.wait(upTo: .zero) ?? true
@@ -47,26 +53,28 @@ struct WorkerReader {
   /// was read yet. If this throws, the next call starts there again.
   mutating func next(from offset: Offset) throws(WeirError) -> Found {
     if !skips.all.isEmpty { return .skip(skips.all.removeFirst()) }
-    if let held {
-      self.held = nil
-      return .event(held.event, bytes: held.bytes)
+    if let block {
+      let event = block[place]
+      place += 1
+      if place == block.count { self.block = nil }
+      return .event(event)
     }
     do throws(WeirError) {
-      let reader = try opened(offset)
-      let event = try reader.next()
-      if let event { held = (event, reader.lastBytes) } else if let knownEnd { seenEnd = max(seenEnd, knownEnd) }
+      block = try opened(offset).nextBlock(most: Self.blockEvents, bytes: Self.blockBytes)
+      place = 0
+      if block == nil, let knownEnd { seenEnd = max(seenEnd, knownEnd) }
     } catch {
       forget()
       throw error
     }
-    if held == nil && skips.all.isEmpty { return .end }
+    if block == nil && skips.all.isEmpty { return .end }
     return try next(from: offset)
   }
 
   /// Makes the next call open the files again, because they may be different files.
   mutating func forget() {
     reader = nil
-    held = nil
+    block = nil
     skips.all = []
   }
 

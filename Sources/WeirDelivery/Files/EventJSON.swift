@@ -61,13 +61,15 @@ public struct EventJSON: Hashable, Sendable {
     set { form.hasEachNameOnce = newValue }
   }
 
-  private var form = JSONForm()
+  private(set) var form = JSONForm()
 
   /// Creates the exact form.
   public init() {}
 
   /// Appends an event, without a line break.
   public func append(_ event: PreparedEvent, to bytes: inout [UInt8]) {
+    // Decoded once, and not for each part.
+    let event = event.decoded
     appendHead(
       event.stored, clock: event.annotatedClock, name: event.name, kind: event.annotatedKind, fields: event.fields,
       to: &bytes)
@@ -81,8 +83,13 @@ public struct EventJSON: Hashable, Sendable {
   /// Appends an event as it is in the log, in the same form.
   package func append(_ event: StoredEvent, to bytes: inout [UInt8]) {
     appendHead(event, clock: nil, name: event.name, kind: event.kind, fields: event.fields, to: &bytes)
+    appendTail(event.context, to: &bytes)
+  }
+
+  /// Appends what follows the fields of an event without flags.
+  func appendTail(_ context: EventContext, to bytes: inout [UInt8]) {
     JSONText.append(literal: ",\"context\":", to: &bytes)
-    append(event.context, to: &bytes)
+    append(context, to: &bytes)
     JSONText.append(literal: ",\"flags\":{}}", to: &bytes)
   }
 

@@ -13,6 +13,7 @@ final class JSONLinesDirectory {
   private let lock: CursorLock
   private var index: JSONLinesIndex
   private var file: JSONLinesFile?
+  private let lines: EventLines
 
   /// Opens the directory, creates it if it is missing, and finishes files that were left open.
   init(
@@ -21,6 +22,7 @@ final class JSONLinesDirectory {
     self.provider = provider
     self.options = options
     self.calls = calls
+    lines = EventLines(options.json)
     try calls.makeDirectories(path)
     // The trailing slash makes it possible that the directory is a symbolic link: the files may be on another disk.
     directory = try calls.openDirectory(path.hasSuffix("/") ? path : path + "/")
@@ -74,22 +76,32 @@ final class JSONLinesDirectory {
 
   /// Writes the events that are not in a file yet. All of them are durable when this returns.
   func write(_ events: [PreparedEvent]) throws(WeirError) {
-    for event in events {
-      if try contains(event.stored) { continue }
-      if let file, !file.takes(event.stored) { try finish() }
-      if file == nil {
-        file = try JSONLinesFile(
-          startingWith: event.stored, of: provider, in: directory, isCompressed: options.isCompressed, options.json,
-          calls)
+    var next = 0
+    while next < events.count {
+      let event = events[next]
+      if try contains(event) {
+        next += 1
+        continue
       }
-      try file?.append(event)
+      if let file, !file.takes(event) { try finish() }
+      let open = try openFile(for: event)
+      next = try open.append(events, from: next, above: index.last(of: event.id.opening))
     }
     if let file, file.isPending { try acknowledge(finishingAt: options.fileBytes) }
   }
 
-  private func contains(_ event: StoredEvent) throws(WeirError) -> Bool {
-    if let file, file.name.opening == event.id.opening, file.offsets.contains(event.offset) { return true }
-    return try index.contains(event)
+  private func openFile(for event: PreparedEvent) throws(WeirError) -> JSONLinesFile {
+    if let file { return file }
+    let new = try JSONLinesFile(
+      startingWith: event, of: provider, in: directory, isCompressed: options.isCompressed, lines, calls)
+    file = new
+    return new
+  }
+
+  private func contains(_ event: PreparedEvent) throws(WeirError) -> Bool {
+    let (opening, offset) = (event.id.opening, event.offset)
+    if let file, file.name.opening == opening, file.offsets.contains(offset) { return true }
+    return try index.contains(offset, of: opening)
   }
 
   /// Finishes the open file, if there is one, including the events that were appended.

@@ -8,7 +8,7 @@ import Weir
 /// with the new last offset and the number of bytes that count, and syncs the directory. After a kill or a power cut at
 /// any moment, the file has the old name or the new name, and the bytes beyond the number in its name are cut off.
 /// After any error, discard the file: the next opening of the directory finishes the file from its name.
-struct JSONLinesFile {
+final class JSONLinesFile {
   /// The number of encoded bytes that are written at once.
   private static let pieceBytes = 1 << 20
 
@@ -19,7 +19,7 @@ struct JSONLinesFile {
   private let file: Descriptor
   private let directory: Descriptor
   private let calls: SystemCalls
-  private let json: EventJSON
+  private let lines: EventLines
   /// The file's name in the directory.
   private var current: String
   private var buffer: [UInt8] = []
@@ -27,35 +27,44 @@ struct JSONLinesFile {
 
   /// Creates a file that starts with `event`. Does not write the event yet.
   init(
-    startingWith event: StoredEvent, of provider: String, in directory: Descriptor, isCompressed: Bool,
-    _ json: EventJSON, _ calls: SystemCalls
+    startingWith event: PreparedEvent, of provider: String, in directory: Descriptor, isCompressed: Bool,
+    _ lines: EventLines, _ calls: SystemCalls
   ) throws(WeirError) {
     name = JSONLinesName(provider, startingWith: event, isCompressed: isCompressed)
     current = JSONLinesName.new(provider)
     file = try calls.create(current, in: directory)
     self.directory = directory
     self.calls = calls
-    self.json = json
+    self.lines = lines
   }
 
   /// Whether events were appended since the last acknowledgement.
   private(set) var isPending = false
 
   /// Whether the event comes after all events in the file, in the same opening.
-  func takes(_ event: StoredEvent) -> Bool {
+  func takes(_ event: PreparedEvent) -> Bool {
     event.id.opening == name.opening && offsets.last.map { event.offset > $0 } ?? true
   }
 
-  /// Appends an event. ``takes(_:)`` must be `true` for the event.
-  mutating func append(_ event: PreparedEvent) throws(WeirError) {
-    json.append(event, to: &buffer)
-    buffer.append(UInt8(ascii: "\n"))
-    offsets.add(event.stored.offset)
+  /// Appends the event at `index`, for which ``takes(_:)`` must be `true`, and the events after it that the file takes
+  /// too, as long as their offsets are above `known`. Returns the index of the first event that was not appended.
+  func append(_ events: [PreparedEvent], from index: Int, above known: Offset) throws(WeirError) -> Int {
+    var next = index
+    var last = events[index].offset
     isPending = true
-    if buffer.count >= Self.pieceBytes { try write() }
+    repeat {
+      lines.append(events[next], to: &buffer)
+      buffer.append(UInt8(ascii: "\n"))
+      offsets.add(last)
+      next += 1
+      if buffer.count >= Self.pieceBytes { try write() }
+      guard next < events.count, events[next].offset > max(last, known) else { break }
+      last = events[next].offset
+    } while events[next].id.opening == name.opening
+    return next
   }
 
-  private mutating func write() throws(WeirError) {
+  private func write() throws(WeirError) {
     guard !buffer.isEmpty else { return }
     let bytes = name.isCompressed ? LZ4Frames.frame(buffer) : buffer
     try calls.write(file, bytes, at: written)
@@ -65,7 +74,7 @@ struct JSONLinesFile {
 
   /// Makes the appended events count, durably. Finishes the file if it has at least `limit` bytes. Returns whether the
   /// file is finished.
-  mutating func acknowledge(finishingAt limit: Int) throws(WeirError) -> Bool {
+  func acknowledge(finishingAt limit: Int) throws(WeirError) -> Bool {
     if isPending {
       try write()
       try calls.syncData(file)

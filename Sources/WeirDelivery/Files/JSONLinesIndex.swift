@@ -59,12 +59,15 @@ struct JSONLinesIndex {
     files[name.opening, default: Files()].add(name)
   }
 
+  /// The largest offset in any file of this opening; 0 if there is none.
+  func last(of opening: UInt64) -> Offset { files[opening]?.last ?? 0 }
+
   /// Returns whether a finished file that still exists contains this event. If the file was taken away, the event is
   /// written again, with its id.
-  mutating func contains(_ event: StoredEvent) throws(WeirError) -> Bool {
-    guard let files = files[event.id.opening], event.offset <= files.last else { return false }
-    for name in files.names where (name.first...name.last).contains(event.offset) {
-      if try offsets(in: name).contains(event.offset) { return true }
+  mutating func contains(_ offset: Offset, of opening: UInt64) throws(WeirError) -> Bool {
+    guard let files = files[opening], offset <= files.last else { return false }
+    for name in files.names where (name.first...name.last).contains(offset) {
+      if try offsets(in: name).contains(offset) { return true }
     }
     return false
   }

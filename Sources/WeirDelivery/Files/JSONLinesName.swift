@@ -23,7 +23,7 @@ struct JSONLinesName: Hashable, Sendable {
   var openBytes: Int?
 
   /// Creates the name of the file whose first event is `event`.
-  init(_ provider: String, startingWith event: StoredEvent, isCompressed: Bool) {
+  init(_ provider: String, startingWith event: PreparedEvent, isCompressed: Bool) {
     self.provider = provider
     opening = event.id.opening
     first = event.offset

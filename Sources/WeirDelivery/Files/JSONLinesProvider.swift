@@ -44,7 +44,7 @@ import Weir
 /// deliveries large with ``FlushPolicy/interval`` and ``FlushPolicy/maximumEvents``. The provider works on its own
 /// dispatch queue, off the threads of Swift's tasks. It uses up to 2 MiB of memory for encoding, and some memory for
 /// the names of its files.
-public actor JSONLinesProvider: Provider {
+public actor JSONLinesProvider: Provider, EncodedEventProvider {
   /// The options of the files.
   public struct Options: Sendable {
     /// The size at which a file is finished, in bytes. The delivery that reaches the size is the file's last. Default
@@ -76,6 +76,8 @@ public actor JSONLinesProvider: Provider {
   package nonisolated let directory: String
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor { queue.asUnownedSerialExecutor() }
+
+  package nonisolated var takesEncodedEvents: Bool { true }
 
   private let options: Options
   private let clock: any Clock<Duration>
@@ -124,7 +126,7 @@ public actor JSONLinesProvider: Provider {
       try ProcessorMeter.measure { () throws(WeirError) in try files.write(events) }
     }
     if !files.isOpen { endRotation() } else if rotation == nil { startRotation() }
-    return events.map { _ in .accepted }
+    return [Verdict](repeating: .accepted, count: events.count)
   }
 
   /// Finishes the open file, and closes the directory.

@@ -17,7 +17,7 @@
   /// and has accepted all other events. `index`, counted from 0, may replace `id`, and `accepted` may be missing. An
   /// answer is ignored, and all events are retried, if it names an event that was not sent, has a different number in
   /// `accepted`, or is unreadable JSON. An address without a path gets `/events`.
-  public struct JSONPreset: HTTPPreset {
+  public struct JSONPreset: HTTPPreset, LinesPreset {
     /// The format of a body.
     public enum Form: Hashable, Sendable {
       /// One array: `application/json`.
@@ -107,7 +107,8 @@
       }
       let rejected = try list("rejected")
       let retried = try list("retry")
-      let ids = batch.events.map(\.stored.id.description)
+      // Most answers name no event.
+      let ids = retried.isEmpty && rejected.isEmpty ? [] : batch.events.map(\.id.description)
       let places = Dictionary(zip(ids, ids.indices)) { first, _ in first }
       func place(_ entry: JSONValue) throws -> Int {
         if let id = entry["id"]?.text {

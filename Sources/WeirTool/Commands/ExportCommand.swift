@@ -120,9 +120,9 @@
       }
       switch format {
       case .jsonl:
-        let json = EventJSON()
-        try source.read { event in
-          json.append(event, to: &buffer)
+        let lines = EventLines()
+        try source.readEncoded { event in
+          lines.append(event, redacts: !showSensitive, to: &buffer)
           buffer.append(UInt8(ascii: "\n"))
           try write(ifOver: Self.bufferBytes)
         }
@@ -167,6 +167,11 @@
 
       /// Passes each event to `take` until the stop switch is thrown. Events are redacted by default.
       func read(_ take: (StoredEvent) throws -> Void) throws {
+        try readEncoded { event in try take(command.showSensitive ? event.stored : event.stored.redacted()) }
+      }
+
+      /// Passes each event to `take` until the stop switch is thrown, not redacted.
+      func readEncoded(_ take: (EncodedEvent) throws -> Void) throws {
         let reader = try first ?? EventReader(directory: command.directory)
         first = nil
         let isFirstReading = end == nil
@@ -177,16 +182,19 @@
           if isFirstReading { writeDiagnostic("\(directory): \(Damage.describe(skip))") }
         }
         var next: Offset = 0
-        while !stop.isThrown, let event = try reader.next() {
-          if let end, event.offset >= end { break }
-          next = event.offset + 1
-          if isChosen(event) { try take(command.showSensitive ? event : event.redacted()) }
+        reading: while !stop.isThrown, let block = try reader.nextBlock(most: 256, bytes: 64 << 10) {
+          for index in 0..<block.count {
+            let event = block[index]
+            if let end, event.offset >= end { break reading }
+            next = event.offset + 1
+            if isChosen(event) { try take(event) }
+          }
         }
         if isFirstReading { end = next }
       }
 
-      private func isChosen(_ event: StoredEvent) -> Bool {
-        let isTheLogsOwn = event.name.hasPrefix("weir.") && event.name != StoredEvent.undefinedName
+      private func isChosen(_ event: EncodedEvent) -> Bool {
+        let isTheLogsOwn = event.isOfTheLog && event.name != StoredEvent.undefinedName
         guard names.isEmpty ? !isTheLogsOwn : names.contains(event.name) else { return false }
         if let since = command.since, event.time < since.timestamp { return false }
         if let until = command.until, event.time >= until.timestamp { return false }

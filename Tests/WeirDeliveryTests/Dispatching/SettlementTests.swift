@@ -167,6 +167,68 @@ struct SettledSpanTests {
     }
   }
 
+  @Test func `neighbours are settled together, and in parts`() {
+    var span = span(from: 10)
+    for offset in 10..<20 as Range<Offset> { span.opened(offset) }
+    span.settle(13..<15, Outcomes(acknowledged: 1), id: id)
+    #expect(span.position == 10)
+    #expect(span.open == 8)
+    #expect(span.ahead == Outcomes(acknowledged: 2))
+    span.settle(17, Outcomes(rejected: 1), id: id(17))
+    span.settle(10..<13, Outcomes(acknowledged: 1), id: id)
+    #expect(span.position == 15)
+    #expect(span.last == .init(offset: 14, id: id(14)))
+    span.passed(upTo: 21, Outcomes(removed: 1))
+    // Some of these are settled, and some were never given.
+    span.settle(12..<30, Outcomes(acknowledged: 1), id: id)
+    #expect(span.position == 21)
+    #expect(span.last == .init(offset: 19, id: id(19)))
+    #expect(span.counts.acknowledged == 9)
+    #expect(span.counts.rejected == 1)
+    #expect(span.isSettled)
+  }
+
+  /// Against a model that keeps every offset.
+  @Test func `ranges may be settled in any order`() {
+    let seed = testSeed()
+    print("WEIR_SEED=\(seed)")
+    var random = SplitMix(seed)
+    for _ in 0..<60 {
+      var span = span()
+      var settled: [Bool] = []
+      var lastEvents: [Offset?] = []
+      for _ in 0..<300 {
+        let end = Offset(settled.count)
+        switch random.next() % 4 {
+        case 0:
+          let count = Int(random.next() % 4 + 1)
+          settled += Array(repeating: true, count: count)
+          lastEvents += Array(repeating: nil, count: count)
+          span.passed(upTo: end + UInt64(count), Outcomes(damaged: UInt64(count)))
+        case 1:
+          let first = random.next() % (end + 1)
+          let range = first..<min(first + random.next() % 20, end)
+          guard first < range.upperBound else { continue }
+          span.settle(range, Outcomes(acknowledged: 1), id: id)
+          for offset in range { settled[Int(offset)] = true }
+        default:
+          for offset in end..<end + random.next() % 20 {
+            span.opened(offset)
+            settled.append(false)
+            lastEvents.append(offset)
+          }
+        }
+        let position = settled.firstIndex(of: false) ?? settled.count
+        #expect(span.position == Offset(position))
+        #expect(span.open == settled.count(where: { !$0 }))
+        #expect(span.last?.offset == lastEvents[..<position].compactMap { $0 }.last)
+        #expect(span.last.map { $0.id == id($0.offset) } ?? true)
+        #expect(span.counts.settled == Offset(position))
+        #expect(span.acceptedBelowEnd == Offset(settled.count))
+      }
+    }
+  }
+
   private struct SplitMix {
     var state: UInt64
     init(_ seed: UInt64) { state = seed }

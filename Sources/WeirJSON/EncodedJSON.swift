@@ -1,0 +1,236 @@
+// EncodedJSON: writes events as JSON directly from their bytes in the log.
+
+package import Weir
+
+/// Writes events as JSON from their bytes in the log, in the same form as `JSONText` and `EventJSON` write decoded events.
+///
+/// Most events are written without being decoded and without an allocation. What can't be written so is left to the
+/// caller, who decodes it: an event of the log itself, a payload that does not fit its definition, objects in arrays.
+/// What events share is prepared once: the names of a definition's fields, the text of a context, the text of a second.
+///
+/// Belongs to one thread at a time.
+package final class EncodedJSON {
+  /// The keys before and after the fields.
+  package enum Shape {
+    /// `EventJSON`: id, offset, time, name, kind, fields.
+    case provider
+    /// `weir cat`: offset, id, time, event, fields.
+    case listing
+  }
+
+  private static let mostPayloadBytes = 256 << 10
+  private static let mostPlans = 1_024
+  /// The most bytes of the keys of an event, with its id, offset and time.
+  private static let headBytes = 256
+
+  private let form: JSONForm
+  private let shape: Shape
+  private let appendTail: (EventContext, inout [UInt8]) -> Void
+
+  private var plans: [ObjectIdentifier: EncodedPlan] = [:]
+  private var plan: EncodedPlan?
+  /// The text after the fields, of the last event.
+  private var tail: [UInt8] = []
+  private var tailOwner: EncodedEvent?
+  /// The text of the last second: `2026-11-21T00:00:00`.
+  private var second = Int64.min
+  private var secondText: [UInt8] = []
+  private var room = UnsafeMutableBufferPointer<UInt8>(start: nil, count: 0)
+
+  /// Creates a writer. `tail` appends what follows the fields of an event with this context.
+  package init(_ form: JSONForm, _ shape: Shape, tail: @escaping (EventContext, inout [UInt8]) -> Void) {
+    self.form = form
+    self.shape = shape
+    appendTail = tail
+  }
+
+  deinit { room.deallocate() }
+
+  /// Appends an event, without a line break. Returns `false`, and appends nothing, if the event has to be decoded first.
+  ///
+  /// Nothing is redacted: the event must be plain (`EncodedEvent.isPlain`), or sensitive values are wanted.
+  package func append(_ event: EncodedEvent, to bytes: inout [UInt8]) -> Bool {
+    let definition = event.definition
+    let plan = plan(of: definition)
+    let payload = event.payload
+    // The last of several fields with one name is not known before all names were read.
+    guard plan.isWritable, !form.hasEachNameOnce || plan.hasDifferentNames, payload.count <= Self.mostPayloadBytes
+    else {
+      return false
+    }
+    noteTail(of: event)
+    let time = event.time.nanosecondsSince1970
+    var (seconds, nanoseconds) = time.quotientAndRemainder(dividingBy: 1_000_000_000)
+    if nanoseconds < 0 {
+      seconds -= 1
+      nanoseconds += 1_000_000_000
+    }
+    noteSecond(seconds)
+    let name = event.hasOwnName ? event.name : ""
+    makeRoom(
+      Self.headBytes + plan.head.count + plan.textBytes + name.utf8.count * JSONSink.textFactor
+        + payload.count * EncodedFields.factor + tail.count)
+    guard let start = room.baseAddress else { return false }
+    var sink = JSONSink(start)
+    let id = event.id
+    switch shape {
+    case .provider:
+      sink.put("{\"id\":\"")
+      sink.put(hexadecimal: id.opening)
+      sink.put(hexadecimal: id.sequence)
+      sink.put("\",\"offset\":")
+      sink.put(event.offset)
+    case .listing:
+      sink.put("{\"offset\":")
+      sink.put(event.offset)
+      sink.put(",\"id\":\"")
+      sink.put(hexadecimal: id.opening)
+      sink.put(hexadecimal: id.sequence)
+      sink.put(byte: "\"")
+    }
+    sink.put(",\"time\":\"")
+    secondText.withUnsafeBufferPointer { sink.put($0) }
+    sink.put(byte: ".")
+    sink.put(nanoseconds: Int(nanoseconds))
+    if event.hasOwnName {
+      sink.put(shape == .provider ? "Z\",\"name\":" : "Z\",\"event\":")
+      sink.put(text: name)
+      sink.put(",\"fields\":")
+    } else {
+      plan.head.withUnsafeBufferPointer { sink.put($0) }
+    }
+    var fields = EncodedFields(payload, sink, form)
+    guard fields.write(plan.fields) else { return false }
+    sink = fields.sink
+    tail.withUnsafeBufferPointer { sink.put($0) }
+    bytes.append(contentsOf: UnsafeBufferPointer(start: start, count: sink.place - start))
+    return withExtendedLifetime(event) { true }
+  }
+
+  private func plan(of definition: StoredDefinition) -> EncodedPlan {
+    if let plan, plan.definition === definition { return plan }
+    // A plan keeps its definition, so an identifier here is never that of another definition.
+    let id = ObjectIdentifier(definition)
+    if let known = plans[id] {
+      plan = known
+      return known
+    }
+    let new = EncodedPlan(definition, shape)
+    if plans.count >= Self.mostPlans { plans.removeAll() }
+    plans[id] = new
+    plan = new
+    return new
+  }
+
+  private func noteTail(of event: EncodedEvent) {
+    if let tailOwner, tailOwner.sharesContext(with: event) { return }
+    tail.removeAll(keepingCapacity: true)
+    appendTail(event.context, &tail)
+    tailOwner = event
+  }
+
+  private func noteSecond(_ second: Int64) {
+    guard second != self.second || secondText.isEmpty else { return }
+    secondText.removeAll(keepingCapacity: true)
+    UTC.append(Int(second), nanoseconds: nil, to: &secondText)
+    secondText.removeLast()
+    self.second = second
+  }
+
+  private func makeRoom(_ count: Int) {
+    guard count > room.count else { return }
+    room.deallocate()
+    room = .allocate(capacity: max(count, 2 * room.count, 4_096))
+  }
+}
+
+/// What is the same for all events of a definition.
+final class EncodedPlan {
+  let definition: StoredDefinition
+  /// The text from the time's end to the fields: `Z","name":"checkout.completed","kind":"page_action","fields":`.
+  let head: [UInt8]
+  /// The fields of a packed definition; `nil` if each event carries the names of its fields.
+  let fields: PackedFields?
+  /// Whether events can be written from their bytes.
+  let isWritable: Bool
+  /// Whether no two fields of an object have the same name, whatever the event.
+  let hasDifferentNames: Bool
+  /// The most bytes of the names.
+  let textBytes: Int
+
+  init(_ definition: StoredDefinition, _ shape: EncodedJSON.Shape) {
+    self.definition = definition
+    var isTagged = false
+    switch definition.layout {
+    case .packed(let declared): fields = PackedFields(declared, isInArray: false)
+    case .tagged:
+      fields = nil
+      isTagged = true
+    case .unknown: fields = nil
+    }
+    isWritable = isTagged || fields != nil
+    hasDifferentNames = fields?.hasDifferentNames ?? false
+    textBytes = fields?.textBytes ?? 0
+    var head: [UInt8] = []
+    JSONText.append(literal: shape == .provider ? "Z\",\"name\":" : "Z\",\"event\":", to: &head)
+    JSONText.append(definition.name, to: &head)
+    if shape == .provider, let kind = definition.declaration?.kind {
+      JSONText.append(literal: ",\"kind\":", to: &head)
+      JSONText.append(kind.rawValue, to: &head)
+    }
+    JSONText.append(literal: ",\"fields\":", to: &head)
+    self.head = head
+  }
+}
+
+/// Declared fields, with the text before each value.
+struct PackedFields {
+  struct Member {
+    /// The end of `,"name":` in ``names``; the first member has `{` in place of the comma.
+    var end: Int
+    var kind: Kind
+    /// Of an optional or an array what it contains, and of an object its fields.
+    var inner: [Member] = []
+    var fields: [PackedFields] = []
+  }
+
+  private(set) var names: [UInt8] = []
+  private(set) var members: [Member] = []
+  private(set) var textBytes = 2
+  private(set) var hasDifferentNames = true
+
+  /// Returns `nil` for fields that an event's size does not bound: names that are repeated in an array.
+  init?(_ fields: [Field], isInArray: Bool) {
+    guard !isInArray else { return nil }
+    for (index, field) in fields.enumerated() {
+      names.append(UInt8(ascii: index == 0 ? "{" : ","))
+      JSONText.append(field.name, to: &names)
+      names.append(UInt8(ascii: ":"))
+      guard var member = member(field.kind, isInArray: false) else { return nil }
+      member.end = names.count
+      members.append(member)
+    }
+    textBytes += names.count
+    if Set(fields.map(\.name)).count < fields.count { hasDifferentNames = false }
+  }
+
+  private mutating func member(_ kind: FieldKind, isInArray: Bool) -> Member? {
+    var member = Member(end: 0, kind: kind.kind)
+    switch kind {
+    case .optional(let inner):
+      guard let inner = self.member(inner, isInArray: isInArray) else { return nil }
+      member.inner = [inner]
+    case .array(let inner):
+      guard let inner = self.member(inner, isInArray: true) else { return nil }
+      member.inner = [inner]
+    case .object(let fields):
+      guard !fields.isEmpty, let fields = PackedFields(fields, isInArray: isInArray) else { return nil }
+      member.fields = [fields]
+      textBytes += fields.textBytes
+      hasDifferentNames = hasDifferentNames && fields.hasDifferentNames
+    case .any: hasDifferentNames = false
+    default: break
+    }
+    return member
+  }
+}

@@ -1,0 +1,119 @@
+// EventLines: events written from their bytes in the log have the same text as decoded events.
+
+import Foundation
+import TestSupport
+import Testing
+import Weir
+
+@testable import WeirDelivery
+
+struct EventLinesTests {
+  private enum Sale: Codable, Event {
+    case completed(order: UInt64, total: Double, items: Int32, coupon: String?)
+  }
+
+  private struct Login: Codable, Event {
+    var email: String
+    static let eventTypes = [EventType(codable: "login", kind: .pageAction, sensitive: ["email"])]
+  }
+
+  /// Captures events of all sorts: declared, named, of Codable types, with and without bindings, sensitive or not.
+  private func fill(_ directory: String) throws {
+    let tracker = try Tracker(directory: directory, configuration: quiet())
+    for number in 0..<300 as Range<UInt64> {
+      tracker.track(Checkout.started(cart: number))
+      tracker.track(
+        Checkout.completed(
+          order: .max - number, total: Double(number) / 7, items: -Int32(number), coupon: "a\"\(number)"))
+      tracker.track(Sale.completed(order: number, total: 0.25, items: 3, coupon: number % 2 == 0 ? nil : "größe"))
+      tracker.track(
+        number % 3 == 0 ? "named" : "named again", fields: ["n": .uint(number), "x": .array([.null, "y"])])
+      tracker.track(Login(email: "a@b"))
+      if number == 100 { try tracker.setGlobals(GlobalFields(app: "shop")) }
+      if number == 200 { try tracker.associate("u1", traits: ["plan": "pro", "phone": 7], sensitive: ["phone"]) }
+      Bindings.with(user: number % 4 == 0 ? nil : "u\(number % 5)", traits: ["age": .uint(number / 50)], view: "cart") {
+        tracker.track(Checkout.started(cart: number))
+        Bindings.with(fields: ["request": .uint(number / 10)], sensitive: number % 7 == 0 ? ["request"] : []) {
+          _ = tracker.track(Single(Price(amount: 5, currency: "EUR", discounts: [nil, 0.5])))
+        }
+      }
+    }
+    try tracker.close()
+  }
+
+  private func blocks(_ directory: String, most: Int) throws -> [EncodedEvent] {
+    let reader = try EventReader(directory: directory)
+    var events: [EncodedEvent] = []
+    while let block = try reader.nextBlock(most: most, bytes: 1 << 20) {
+      for index in 0..<block.count { events.append(block[index]) }
+    }
+    return events
+  }
+
+  @Test(arguments: [1, 7, 256]) func `a block has the events that a reader returns`(most: Int) throws {
+    try withDirectory { directory in
+      try fill(directory)
+      let stored = try LogDirectory(directory).events()
+      let encoded = try blocks(directory, most: most)
+      #expect(encoded.count == stored.count)
+      for (event, stored) in zip(encoded, stored) {
+        #expect(event.stored == stored)
+        #expect(event.id == stored.id && event.offset == stored.offset && event.time == stored.time)
+        #expect(event.name == stored.name && event.context == stored.context)
+        #expect(event.isOfTheLog == stored.name.hasPrefix("weir."))
+        // What is called plain has nothing to redact.
+        if event.isPlain { #expect(stored.redacted() == stored) }
+      }
+      #expect(encoded.contains { $0.isPlain } && encoded.contains { !$0.isPlain && !$0.isOfTheLog })
+    }
+  }
+
+  @Test(arguments: [false, true]) func `lines are those of EventJSON`(redacts: Bool) throws {
+    try withDirectory { directory in
+      try fill(directory)
+      for form in [0, 1, 2] {
+        var json = EventJSON()
+        json.hasLargeIntegersAsText = form == 1
+        json.hasEachNameOnce = form == 2
+        let lines = EventLines(json)
+        var options = DeliveryOptions()
+        options.redactsSensitive = redacts
+        var preparation = Preparation(options, takesBytes: true)
+        var usual = Preparation(options)
+        for event in try blocks(directory, most: 100) {
+          var (text, expected): ([UInt8], [UInt8]) = ([], [])
+          lines.append(event, redacts: redacts, to: &text)
+          json.append(redacts ? event.stored.redacted() : event.stored, to: &expected)
+          #expect(String(decoding: text, as: UTF8.self) == String(decoding: expected, as: UTF8.self))
+          guard !event.isOfTheLog else { continue }
+          let (made, decoded) = (preparation.prepare(event), usual.prepare(event.stored))
+          let prepared = try #require(made)
+          #expect(prepared == decoded)
+          #expect((prepared.encoded != nil) == (!redacts || event.isPlain))
+          text = []
+          lines.append(prepared, to: &text)
+          #expect(text == expected)
+          text = []
+          json.append(prepared, to: &text)
+          #expect(text == expected)
+        }
+      }
+    }
+  }
+
+  @Test func `a change of an event in bytes is a change of that event alone`() throws {
+    try withDirectory { directory in
+      try fill(directory)
+      let event = try #require(try blocks(directory, most: 100).first { $0.name == "checkout.completed" })
+      let before = PreparedEvent(event, redacts: true)
+      var after = before
+      after.fields["total"] = 5
+      after.context.globals["app"] = "other"
+      after.flags.insert(.violating)
+      #expect(before == PreparedEvent(event.stored))
+      #expect(after.encoded == nil && before.encoded != nil)
+      #expect(after.fields["total"] == 5 && after.fields["items"] == before.fields["items"])
+      #expect(after.stored == before.stored && after.offset == before.offset && after.id == before.id)
+    }
+  }
+}
