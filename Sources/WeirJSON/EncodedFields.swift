@@ -167,8 +167,8 @@ struct EncodedFields {
 }
 
 extension JSONSink {
-  /// Writes a text with quotation marks, escaped as `JSONText` does. Returns `false`, and writes nothing, if the text is
-  /// not UTF-8.
+  /// Writes a text with quotation marks, escaped as `JSONText` does. Returns `false`, and writes nothing, if the text
+  /// is not UTF-8.
   mutating func putText(_ text: UnsafeRawBufferPointer) -> Bool {
     if putPlain(text) { return true }
     guard let text = String(utf8: text) else { return false }

@@ -2,7 +2,8 @@
 
 package import Weir
 
-/// Writes events as JSON from their bytes in the log, in the same form as `JSONText` and `EventJSON` write decoded events.
+/// Writes events as JSON from their bytes in the log, in the same form as `JSONText` and `EventJSON` write decoded
+/// events.
 ///
 /// Most events are written without being decoded and without an allocation. What can't be written so is left to the
 /// caller, who decodes it: an event of the log itself, a payload that does not fit its definition, objects in arrays.
@@ -46,7 +47,8 @@ package final class EncodedJSON {
 
   deinit { room.deallocate() }
 
-  /// Appends an event, without a line break. Returns `false`, and appends nothing, if the event has to be decoded first.
+  /// Appends an event, without a line break. Returns `false`, and appends nothing, if the event has to be decoded
+  /// first.
   ///
   /// Nothing is redacted: the event must be plain (`EncodedEvent.isPlain`), or sensitive values are wanted.
   package func append(_ event: EncodedEvent, to bytes: inout [UInt8]) -> Bool {

@@ -1,7 +1,7 @@
 // JSONSink: writes the pieces of JSON to memory that is known to be large enough.
 //
-// `JSONText` appends to an array, which checks its room for each piece, and an event has some thirty pieces. Here the room
-// is made once for an event: see `EncodedJSON`. Both write the same bytes, and a test compares them.
+// `JSONText` appends to an array, which checks its room for each piece, and an event has some thirty pieces. Here the
+// room is made once for an event: see `EncodedJSON`. Both write the same bytes, and a test compares them.
 
 /// A place in memory. Each method writes there and moves the place. The owner makes sure that there is room.
 struct JSONSink {
@@ -110,8 +110,8 @@ struct JSONSink {
   /// Writes a number that has at most 15 digits, at most four of them after the point, as amounts and durations have.
   /// Returns `false` for all other numbers.
   ///
-  /// Two decimal numbers of at most 15 digits are never the same double. So the digits found here are the shortest, which
-  /// `description` finds for any number, with more work.
+  /// Two decimal numbers of at most 15 digits are never the same double. So the digits found here are the shortest,
+  /// which `description` finds for any number, with more work.
   private mutating func putShort(_ value: Double) -> Bool {
     let magnitude = value.magnitude
     guard magnitude < 1e11, magnitude >= 1e-3 || magnitude == 0 else { return false }
@@ -160,8 +160,8 @@ struct JSONSink {
 
   // MARK: Texts
 
-  /// Writes a text that nearly always consists of plain ASCII, with quotation marks. Returns `false`, and writes nothing,
-  /// if a character has to be looked at.
+  /// Writes a text that nearly always consists of plain ASCII, with quotation marks. Returns `false`, and writes
+  /// nothing, if a character has to be looked at.
   mutating func putPlain(_ text: UnsafeRawBufferPointer) -> Bool {
     let count = text.count
     var index = 0

@@ -5,7 +5,7 @@ public import CCapture
 /// The numbers of the kinds in a log. FileFormat lists them. `weir.h` defines them too, but not in the part that
 /// compiles into users' code. A test compares the two.
 @usableFromInline
-package enum Kind: UInt8, CaseIterable {
+package enum Kind: UInt8, CaseIterable, Sendable {
   case null = 0
   case bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64
   case float, double, string, bytes, uuid, date

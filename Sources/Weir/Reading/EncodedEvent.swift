@@ -62,10 +62,12 @@ package final class EventBlock: Sendable {
 private struct ContextMarks: Sendable {
   var isPlain: Bool
   var namesUserWithTraits: Bool
+  var userHash: UInt64?
 
   init(_ context: EventContext) {
     isPlain = !context.needsRedaction
     namesUserWithTraits = context.user.map { !$0.id.isEmpty && !$0.traits.isEmpty } ?? false
+    userHash = context.user.map { UInt64(bitPattern: Int64($0.id.hashValue)) }
   }
 }
 
@@ -100,8 +102,17 @@ package struct EncodedEvent: Sendable {
   /// Whether the context has a user with an id and traits.
   package var namesUserWithTraits: Bool { block.contextMarks[block.entries[index].context].namesUserWithTraits }
 
-  /// Whether nothing of the event is sensitive, as far as its declaration and its context show. Only a payload that does
-  /// not fit its definition is redacted then.
+  /// A hash of the user's id in this process; `nil` without a user.
+  package var userHash: UInt64? { block.contextMarks[block.entries[index].context].userHash }
+
+  /// A hash of the name in this process.
+  package var nameHash: UInt64 {
+    let own = block.entries[index].name
+    return own < 0 ? definition.nameHash : UInt64(bitPattern: Int64(block.names[own].hashValue))
+  }
+
+  /// Whether nothing of the event is sensitive, as far as its declaration and its context show. Only a payload that
+  /// does not fit its definition is redacted then.
   package var isPlain: Bool {
     definition.isPlain && !isOfTheLog && block.contextMarks[block.entries[index].context].isPlain
   }

@@ -25,6 +25,9 @@ package final class StoredDefinition: Sendable {
   /// Whether the fields can be read, and none of them is declared to be sensitive.
   package let isPlain: Bool
 
+  /// A hash of the name in this process.
+  package let nameHash: UInt64
+
   init(_ event: weir_event) {
     name = Self.name(of: event)
     let bytes = UnsafeRawBufferPointer(start: event.attributes, count: Int(event.attributes_bytes))
@@ -43,6 +46,7 @@ package final class StoredDefinition: Sendable {
       declaration = nil
     }
     isOfTheLog = event.type != LogHandle.dynamicType && name.hasPrefix(EventType.reservedPrefix)
+    nameHash = UInt64(bitPattern: Int64(name.hashValue))
     isPlain = !isOfTheLog && !layout.isUnknown && !(declaration?.fields.contains(where: \.holdsSensitive) ?? false)
   }
 

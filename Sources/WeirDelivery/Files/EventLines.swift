@@ -3,9 +3,9 @@
 package import Weir
 import WeirJSON
 
-/// A provider that takes events as their bytes in the log: it reads of most events only `PreparedEvent.offset` and `id`,
-/// and writes them with ``EventLines``. To such a provider the events are given without being decoded, if no step of
-/// their preparation changes them.
+/// A provider that takes events as their bytes in the log: it reads of most events only `PreparedEvent.offset` and
+/// `id`, and writes them with ``EventLines``. To such a provider the events are given without being decoded, if no step
+/// of their preparation changes them.
 package protocol EncodedEventProvider: Provider {
   /// Whether this provider does so.
   var takesEncodedEvents: Bool { get }

@@ -83,3 +83,282 @@ extension Hasher {
     }
   }
 }
+
+/// Hashes the content and source of events from their bytes. The hash of an event is mostly another number than
+/// ``StoredEvent/contentHash``, and is equal for the same events: the fields count by name, in any order, and integers
+/// by value, whatever their width.
+///
+/// What the events of a definition share is made once.
+struct ContentHasher: Sendable {
+  private static let mostPlans = 1_024
+
+  private let start = WordHash(UInt64.random(in: 0 ... .max))
+  private var plans: [ObjectIdentifier: ContentPlan] = [:]
+  private var plan: ContentPlan?
+
+  mutating func hash(of event: EncodedEvent) -> Int {
+    let plan = plan(of: event.definition)
+    var hash = start
+    if let user = event.userHash {
+      hash.add(1)
+      hash.add(user)
+    } else {
+      let id = event.id
+      hash.add(2)
+      hash.add(id.opening)
+      hash.add(id.sequence >> 48)
+    }
+    hash.add(event.nameHash)
+    withExtendedLifetime(event) {
+      let payload = event.payload
+      var fields = FieldHash(payload, start)
+      // What can't be read is compared as it is.
+      if !fields.add(plan, to: &hash) { hash.add(payload) }
+    }
+    return Int(truncatingIfNeeded: hash.value)
+  }
+
+  private mutating func plan(of definition: StoredDefinition) -> ContentPlan {
+    if let plan, plan.definition === definition { return plan }
+    // A plan keeps its definition, so an identifier here is never that of another definition.
+    let id = ObjectIdentifier(definition)
+    let found = plans[id] ?? ContentPlan(definition, start)
+    if plans.count >= Self.mostPlans { plans.removeAll() }
+    plans[id] = found
+    plan = found
+    return found
+  }
+}
+
+/// The kinds of a definition's fields, and the hashes of their names.
+private final class ContentPlan: Sendable {
+  struct Member: Sendable {
+    /// The hash of the field's name, to which the value is added.
+    let name: WordHash
+    let kind: Kind
+    /// Of an optional or an array what it contains, and of an object its fields.
+    let parts: [Member]
+
+    init(_ name: WordHash, _ kind: FieldKind, _ start: WordHash) {
+      self.name = name
+      self.kind = kind.kind
+      switch kind {
+      case .optional(let inner), .array(let inner): parts = [Member(start, inner, start)]
+      case .object(let fields): parts = Self.members(fields, start)
+      default: parts = []
+      }
+    }
+
+    static func members(_ fields: [Field], _ start: WordHash) -> [Member] {
+      fields.map { field in
+        var name = start
+        var text = field.name
+        text.withUTF8 { name.add(UnsafeRawBufferPointer($0)) }
+        return Member(name, field.kind, start)
+      }
+    }
+  }
+
+  enum Layout: Sendable {
+    case packed([Member])
+    case tagged
+    case unknown
+  }
+
+  let definition: StoredDefinition
+  let layout: Layout
+
+  init(_ definition: StoredDefinition, _ start: WordHash) {
+    self.definition = definition
+    switch definition.layout {
+    case .packed(let fields): layout = .packed(Member.members(fields, start))
+    case .tagged: layout = .tagged
+    case .unknown: layout = .unknown
+    }
+  }
+}
+
+/// A hash of words and bytes. Different in each process, so nothing may store it.
+private struct WordHash: Sendable {
+  private var state: UInt64
+
+  init(_ seed: UInt64) { state = seed }
+
+  var value: UInt64 { Self.mixed(state, 0xe703_7ed1_a0b4_28db) }
+
+  @inline(__always)
+  mutating func add(_ word: UInt64) {
+    state = Self.mixed(state ^ word, 0xa076_1d64_78bd_642f) &+ 0x9e37_79b9_7f4a_7c15
+  }
+
+  mutating func add(_ bytes: UnsafeRawBufferPointer) {
+    add(UInt64(bytes.count))
+    var index = 0
+    while index + 8 <= bytes.count {
+      add(bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+      index += 8
+    }
+    guard index < bytes.count else { return }
+    var word: UInt64 = 0
+    for byte in bytes[index...] { word = word << 8 | UInt64(byte) }
+    add(word)
+  }
+
+  /// Multiplies to 128 bits, and folds the halves: each bit of the result depends on all bits.
+  @inline(__always)
+  private static func mixed(_ one: UInt64, _ other: UInt64) -> UInt64 {
+    let (high, low) = one.multipliedFullWidth(by: other)
+    return high ^ low
+  }
+}
+
+/// Reads the fields of an event for their hash. Trusts none of the bytes.
+private struct FieldHash {
+  /// What a value is: the integer 1 differs from the text "1".
+  private enum Sort: UInt64 {
+    case null, bool, int, uint, float, double, string, bytes, uuid, date, array, object
+  }
+
+  private let bytes: UnsafeRawBufferPointer
+  private let start: WordHash
+  private var position = 0
+
+  init(_ bytes: UnsafeRawBufferPointer, _ start: WordHash) {
+    self.bytes = bytes
+    self.start = start
+  }
+
+  /// Adds the fields. Returns `false` if the bytes can't be read.
+  mutating func add(_ plan: ContentPlan, to hash: inout WordHash) -> Bool {
+    switch plan.layout {
+    case .packed(let members): object(members, &hash) && position == bytes.count
+    case .tagged: taggedObject(depth: 0, &hash) && position == bytes.count
+    case .unknown: false
+    }
+  }
+
+  private mutating func object(_ members: [ContentPlan.Member], _ hash: inout WordHash) -> Bool {
+    var sum: UInt64 = 0
+    for index in members.indices {
+      var member = members[index].name
+      guard value(members[index], &member) else { return false }
+      sum = sum &+ member.value
+    }
+    hash.add(sum)
+    return true
+  }
+
+  private mutating func value(_ member: ContentPlan.Member, _ hash: inout WordHash) -> Bool {
+    switch member.kind {
+    case .optional:
+      guard let flag = number(UInt8.self), flag <= 1 else { return false }
+      return flag == 1 ? value(member.parts[0], &hash) : scalar(.null, &hash)
+    case .array:
+      guard let count = count(depth: 0) else { return false }
+      hash.add(Sort.array.rawValue)
+      hash.add(UInt64(count))
+      for _ in 0..<count {
+        guard value(member.parts[0], &hash) else { return false }
+      }
+      return true
+    case .object:
+      hash.add(Sort.object.rawValue)
+      return object(member.parts, &hash)
+    case .any: return taggedValue(depth: 1, &hash)
+    default: return scalar(member.kind, &hash)
+    }
+  }
+
+  private mutating func taggedObject(depth: Int, _ hash: inout WordHash) -> Bool {
+    guard let count = count(depth: depth) else { return false }
+    var sum: UInt64 = 0
+    for _ in 0..<count {
+      var member = start
+      guard let name = counted() else { return false }
+      member.add(name)
+      guard taggedValue(depth: depth + 1, &member) else { return false }
+      sum = sum &+ member.value
+    }
+    hash.add(sum)
+    return true
+  }
+
+  private mutating func taggedValue(depth: Int, _ hash: inout WordHash) -> Bool {
+    guard let kind = number(UInt8.self).flatMap(Kind.init(rawValue:)) else { return false }
+    switch kind {
+    case .array:
+      guard let count = count(depth: depth) else { return false }
+      hash.add(Sort.array.rawValue)
+      hash.add(UInt64(count))
+      for _ in 0..<count {
+        guard taggedValue(depth: depth + 1, &hash) else { return false }
+      }
+      return true
+    case .object:
+      hash.add(Sort.object.rawValue)
+      return taggedObject(depth: depth, &hash)
+    default: return scalar(kind, &hash)
+    }
+  }
+
+  private mutating func scalar(_ kind: Kind, _ hash: inout WordHash) -> Bool {
+    switch kind {
+    case .null: return add(.null, 0, &hash)
+    case .bool:
+      guard let flag = number(UInt8.self), flag <= 1 else { return false }
+      return add(.bool, UInt64(flag), &hash)
+    case .int8: return add(.int, number(Int8.self), &hash)
+    case .int16: return add(.int, number(Int16.self), &hash)
+    case .int32: return add(.int, number(Int32.self), &hash)
+    case .int64: return add(.int, number(Int64.self), &hash)
+    case .uint8: return add(.uint, number(UInt8.self), &hash)
+    case .uint16: return add(.uint, number(UInt16.self), &hash)
+    case .uint32: return add(.uint, number(UInt32.self), &hash)
+    case .uint64: return add(.uint, number(UInt64.self), &hash)
+    case .float: return add(.float, number(UInt32.self), &hash)
+    case .double: return add(.double, number(UInt64.self), &hash)
+    case .date: return add(.date, number(UInt64.self), &hash)
+    case .uuid:
+      guard let high = number(UInt64.self), let low = number(UInt64.self) else { return false }
+      return add(.uuid, high, &hash) && add(.uuid, low, &hash)
+    case .string, .bytes:
+      guard let value = counted() else { return false }
+      hash.add((kind == .string ? Sort.string : .bytes).rawValue)
+      hash.add(value)
+      return true
+    case .optional, .array, .object, .any: return false
+    }
+  }
+
+  /// Adds a number, widened to 64 bits. Returns `false` without a number.
+  @inline(__always)
+  private func add(_ sort: Sort, _ value: (some FixedWidthInteger)?, _ hash: inout WordHash) -> Bool {
+    guard let value else { return false }
+    hash.add(sort.rawValue)
+    hash.add(UInt64(truncatingIfNeeded: value))
+    return true
+  }
+
+  // MARK: Bytes
+
+  @inline(__always)
+  private mutating func number<T: FixedWidthInteger & BitwiseCopyable>(_ type: T.Type) -> T? {
+    guard MemoryLayout<T>.size <= bytes.count - position else { return nil }
+    defer { position += MemoryLayout<T>.size }
+    return T(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: T.self))
+  }
+
+  private mutating func counted() -> UnsafeRawBufferPointer? {
+    guard let count = number(UInt32.self), Int(count) <= bytes.count - position else { return nil }
+    defer { position += Int(count) }
+    return UnsafeRawBufferPointer(rebasing: bytes[position..<position + Int(count)])
+  }
+
+  /// Returns a number of values, each of which takes at least one byte.
+  private mutating func count(depth: Int) -> Int? {
+    guard depth <= maximumDepth, let count = number(UInt32.self), Int(count) <= bytes.count - position else {
+      return nil
+    }
+    return Int(count)
+  }
+}

@@ -50,6 +50,7 @@ package struct Preparation: Sendable {
   private let passesBytes: Bool
   private var caps: [RateCapCounter]
   private var window: DuplicateWindow?
+  private var hasher = ContentHasher()
   private var counted = PreparedEvent.Counts()
 
   /// Creates a preparation with these options and this mapper. With `takesBytes`, the provider gets events as their
@@ -67,13 +68,18 @@ package struct Preparation: Sendable {
     self.mapper = mapper
     window = options.duplicateWindow.map { DuplicateWindow($0, limit: options.duplicateMemory) }
     passesBytes =
-      takesBytes && contract == nil && pseudonym == nil && window == nil && caps.isEmpty && mapper.derivations.isEmpty
+      takesBytes && contract == nil && pseudonym == nil && caps.isEmpty && mapper.derivations.isEmpty
       && mapper.steps.isEmpty
   }
 
   /// Returns the event as the provider gets it, without decoding the event if nothing has to be changed.
   package mutating func prepare(_ event: EncodedEvent) -> PreparedEvent? {
-    guard passesBytes, redaction == nil || event.isPlain, !event.isOfTheLog else { return prepare(event.stored) }
+    // Events beyond a cap are no originals.
+    guard caps.isEmpty, !event.isOfTheLog else { return prepare(event.stored) }
+    let original = window?.original(of: hasher.hash(of: event), event.id, at: event.time)
+    guard passesBytes, redaction == nil || event.isPlain, original == nil else {
+      return prepare(event.stored, duplicateOf: original)
+    }
     counted.prepared += 1
     var prepared = PreparedEvent(event, redacts: redaction != nil)
     prepared.annotations = annotations
@@ -96,11 +102,15 @@ package struct Preparation: Sendable {
       counted.withheld += 1
       return nil
     }
+    return prepare(stored, duplicateOf: window?.original(of: stored))
+  }
+
+  private mutating func prepare(_ stored: StoredEvent, duplicateOf original: EventID?) -> PreparedEvent? {
     var event = PreparedEvent(stored)
     event.annotations = annotations
     derive(&event)
     check(&event)
-    flagDuplicate(&event)
+    if let original { flag(&event, asDuplicateOf: original) }
     redaction?.redact(&event)
     if let pseudonym { event.replaceUser(by: pseudonym) }
     guard mapper.map(&event, &counted) else {
@@ -177,8 +187,7 @@ package struct Preparation: Sendable {
     counted.violating += event.violations.isEmpty ? 0 : 1
   }
 
-  private mutating func flagDuplicate(_ event: inout PreparedEvent) {
-    guard let original = window?.original(of: event.stored) else { return }
+  private mutating func flag(_ event: inout PreparedEvent, asDuplicateOf original: EventID) {
     event.flags.insert(.duplicate(of: original))
     counted.duplicates += 1
   }

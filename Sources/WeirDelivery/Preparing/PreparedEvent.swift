@@ -18,7 +18,7 @@ public struct PreparedEvent: Sendable {
     case violating
   }
 
-  /// The parts of an event. They take some 400 bytes and two dozen references, so they are copied only for a change.
+  /// The parts of an event. They have many references, so they are copied only for a change.
   fileprivate struct Content: Hashable, Sendable {
     var stored: StoredEvent
     var name: String
@@ -65,8 +65,8 @@ public struct PreparedEvent: Sendable {
     source = .content([Content(stored)])
   }
 
-  /// Creates an event as it is in the log, which is redacted if `redacts` is true and has no other change. Each access to
-  /// a part decodes the event: only for providers that use little more than ``offset``, ``id`` and ``encoded``.
+  /// Creates an event as it is in the log, which is redacted if `redacts` is true and has no other change. Each access
+  /// to a part decodes the event: only for providers that use little more than ``offset``, ``id`` and ``encoded``.
   init(_ encoded: EncodedEvent, redacts: Bool) {
     source = .encoded(encoded, redacts: redacts)
   }

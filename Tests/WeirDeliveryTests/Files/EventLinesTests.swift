@@ -7,6 +7,11 @@ import Weir
 
 @testable import WeirDelivery
 
+/// The names of the fields of a pair.
+private protocol PairNames: Sendable {
+  static var names: [String] { get }
+}
+
 struct EventLinesTests {
   private enum Sale: Codable, Event {
     case completed(order: UInt64, total: Double, items: Int32, coupon: String?)
@@ -78,6 +83,7 @@ struct EventLinesTests {
         let lines = EventLines(json)
         var options = DeliveryOptions()
         options.redactsSensitive = redacts
+        options.duplicateWindow = nil
         var preparation = Preparation(options, takesBytes: true)
         var usual = Preparation(options)
         for event in try blocks(directory, most: 100) {
@@ -98,6 +104,103 @@ struct EventLinesTests {
           #expect(text == expected)
         }
       }
+    }
+  }
+
+  private struct Tagged: Codable, Event {
+    var tags: [String: Int]
+  }
+
+  @Test func `the same duplicates are found in bytes as among decoded events`() throws {
+    try withDirectory { directory in
+      let tracker = try Tracker(directory: directory, configuration: quiet())
+      for number in 0..<500 {
+        tracker.track(Checkout.started(cart: UInt64(number % 90)))
+        // The order of a dictionary changes from one to the next.
+        tracker.track(Tagged(tags: ["a": 1, "b": number % 5, "c": 3, "d": 4, "e": 5]))
+        tracker.track("named", fields: number % 2 == 0 ? ["a": 1, "b": [nil, 2]] : ["b": [nil, 2], "a": 1])
+        tracker.track("named", fields: ["a": .uint(1), "b": [nil, 2]])
+        Bindings.with(user: "u\(number % 3)", fields: ["number": .int(Int64(number))]) {
+          _ = tracker.track(Single(Price(amount: Int64(number % 7), currency: "EUR")))
+        }
+      }
+      try tracker.close()
+      var options = DeliveryOptions()
+      options.duplicateWindow = .seconds(1_000)
+      var preparation = Preparation(options, takesBytes: true)
+      var usual = Preparation(options)
+      for event in try blocks(directory, most: 100) {
+        let (prepared, decoded) = (preparation.prepare(event), usual.prepare(event.stored))
+        #expect(prepared == decoded)
+        #expect(prepared.map { ($0.encoded == nil) != $0.flags.isEmpty } ?? true)
+      }
+      #expect(preparation.counts == usual.counts)
+      #expect(preparation.counts.duplicates == 2_500 - 90 - 5 - 2 - 21)
+    }
+  }
+
+  /// A value of two fields, in one order or the other, of one width or the other.
+  private struct Pair<Number: EventValue & FixedWidthInteger, Names: PairNames>: EventValue {
+    var numbers: [Number]
+
+    static var fieldKind: FieldKind { .object(Names.names.map { Field($0, Number.fieldKind) }) }
+
+    init(_ first: Number, _ second: Number) { numbers = [first, second] }
+
+    func encode(into encoder: inout EventEncoder) {
+      encoder.beginObject()
+      for number in numbers { encoder.put(number) }
+    }
+
+    init(fieldValue: FieldValue) throws {
+      let object = try fieldValue.object()
+      numbers = try Names.names.map { try object.value($0) }
+    }
+  }
+
+  private enum Forwards: PairNames { static let names = ["a", "b"] }
+  private enum Backwards: PairNames { static let names = ["b", "a"] }
+
+  @Test func `of one name, other declarations with the same content are duplicates, with the same bytes are not`()
+    throws
+  {
+    try withDirectory { directory in
+      let tracker = try Tracker(directory: directory, configuration: quiet())
+      Bindings.with(user: "u") {
+        tracker.track(Single(Pair<Int32, Forwards>(1, 2)))
+        // The same bytes, other fields.
+        tracker.track(Single(Pair<Int32, Backwards>(1, 2)))
+        // Other bytes, the same fields.
+        tracker.track(Single(Pair<Int32, Backwards>(2, 1)))
+        tracker.track(Single(Pair<Int64, Backwards>(1, 2)))
+        tracker.track("single", fields: ["value": ["b": 2, "a": 1]])
+        tracker.track(Single<FieldValue>(["a": 1, "b": 2]))
+        tracker.track(Single<FieldValue?>(["a": .uint(1), "b": 2]))
+        tracker.track(Single<FieldValue?>(nil))
+        tracker.track(Single<Int8?>(nil))
+        tracker.track("single", fields: ["value": nil])
+        tracker.track(Single<[Int8]>([1, -1]))
+        tracker.track(Single<[FieldValue]>([1, -1]))
+        tracker.track(Single<[Int64?]>([1, -1]))
+        tracker.track(Single<[Int64?]>([1, nil]))
+        tracker.track(Single<[UInt16]>([1, 2]))
+        tracker.track(Single<[UInt32]>([1, 2]))
+        tracker.track(Single<Bool>(true))
+        tracker.track(Single<UInt8>(1))
+        tracker.track(Single<Double>(1))
+        tracker.track(Single<Float>(1))
+        tracker.track(Single<String>("1"))
+      }
+      try tracker.close()
+      var preparation = Preparation(takesBytes: true)
+      var usual = Preparation()
+      let events = try blocks(directory, most: 100).filter { !$0.isOfTheLog }
+      #expect(events.count == 21)
+      for event in events {
+        let (prepared, decoded) = (preparation.prepare(event), usual.prepare(event.stored))
+        #expect(prepared?.flags == decoded?.flags, "\(event.stored.fields)")
+      }
+      #expect(preparation.counts.duplicates == 9)
     }
   }
 
