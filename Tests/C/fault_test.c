@@ -268,11 +268,11 @@ static void file_size_limit(void) {
 static uint64_t each_operation(void) {
   static const char *const operations[] = {
       "sys_open_directory", "sys_make_directory", "sys_open_read",   "sys_open_create",    "sys_open_write",
-      "sys_open_or_create", "sys_read_at",        "sys_write_at",    "sys_allocate",       "sys_truncate",
-      "sys_map",            "sys_map_wiped",      "sys_sync_mapped", "sys_sync_data",      "sys_sync_directory",
-      "sys_rename",         "sys_rename_new",     "sys_unlink",      "sys_status",         "sys_status_at",
-      "sys_identity",       "sys_lock",           "sys_random",      "sys_duplicate",      "sys_list",
-      "sys_membarrier"};
+      "sys_open_or_create", "sys_read_at",        "sys_write_at",    "sys_allocate",       "sys_allocate_more",
+      "sys_truncate",       "sys_map",            "sys_map_lazily",  "sys_map_wiped",      "sys_sync_mapped",
+      "sys_sync_data",      "sys_sync_directory", "sys_rename",      "sys_rename_new",     "sys_unlink",
+      "sys_status",         "sys_status_at",      "sys_identity",    "sys_lock",           "sys_random",
+      "sys_duplicate",      "sys_list",           "sys_membarrier"};
   uint64_t faults = 0;
   for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) faults += each_fault(operations[i], 1000, ERRORS);
   return faults;

@@ -13,8 +13,8 @@
 #include "drainer.h"
 #include "format/format.h"
 
-/* Each thread captures so many before the file is cut, together less than a segment; and then until it is refused. */
-enum { THREADS = 2, EVENTS = 12000 };
+/* Each thread captures so many before the file is cut, together less than the first segment; then until it is refused. */
+enum { THREADS = 2, EVENTS = 2000 };
 
 /* What the child says. */
 typedef struct testimony {

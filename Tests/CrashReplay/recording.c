@@ -241,7 +241,7 @@ static void note_write(recording *recording, const weir_call *call) {
 static void note_call(recording *recording, const weir_call *call) {
   uint64_t most = sizeof recording->maps / sizeof *recording->maps;
   recording->calls++;
-  if (strcmp(call->operation, "sys_map") == 0) {
+  if (strcmp(call->operation, "sys_map") == 0 || strcmp(call->operation, "sys_map_lazily") == 0) {
     if (recording->map_count == most) {
       memmove(recording->maps, recording->maps + 1, (most - 1) * sizeof *recording->maps);
       recording->map_count--;

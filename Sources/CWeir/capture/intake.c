@@ -11,6 +11,7 @@ int intake_make(intake *intake, const log_lock *held, const weir_options *option
   intake->held = held;
   intake->options = options;
   intake->references = 1;
+  intake->ring.fd = -1;
   if (ring_directory) strcpy(intake->ring.path, ring_directory); /* checked to fit */
   pthread_mutex_init(&intake->types.lock, NULL);
   pthread_mutex_init(&intake->callers.lock, NULL);

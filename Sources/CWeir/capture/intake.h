@@ -13,6 +13,7 @@
 #include "directory/log_lock.h"
 #include "format/record.h"
 #include "limits/retention.h"
+#include "system/system.h"
 
 /* A stretch of a lane whose events are not in the log: overwritten, or damaged. */
 typedef struct lane_loss {
@@ -42,6 +43,8 @@ typedef struct lane {
   uint32_t losses;      /* number of losses since the opening */
   uint64_t losses_known_from; /* losses at earlier positions are no longer known */
   uint64_t closed_tail; /* UINT64_MAX: what `tail` points to once the log is closed or detached */
+  uint32_t ready;       /* atomic: it has its blocks and its first pages, see lane_pages.h */
+  uint32_t used;        /* atomic: a capture came to it; before that its `own_tail` is null */
 } __attribute__((aligned(128))) lane;
 
 typedef enum log_state { STATE_OPEN, STATE_CLOSED, STATE_DETACHED } log_state;
@@ -86,6 +89,9 @@ typedef struct type_table {
 
 /* The ring's file, mapped. */
 typedef struct mapped_ring {
+  int fd;         /* for blocks of lanes; -1: none */
+  sys_file file;  /* which it is of */
+  int whole;      /* the opening allocated all of it, because the file system can't allocate parts */
   uint8_t *bytes; /* null: not mapped, or not any more */
   uint64_t size;
   int inherited;  /* the child of the fork in progress inherits the mapping */
@@ -127,7 +133,7 @@ typedef struct intake {
   lane *lanes;
   uint32_t lane_count;
   uint32_t owned_lanes; /* the first ones; the rest are spare */
-  int membarrier;       /* works on this kernel */
+  int membarrier;       /* atomic: works on this kernel; the prefaulter may find out after the opening */
   int mapping_lost;     /* atomic: a mapped file was cut short, see detach.h */
   type_table types;
   callers callers;
@@ -143,6 +149,7 @@ typedef struct intake {
   /* The drainer's, for captures and callers to see. */
   uint32_t bell;    /* futex: rung to wake the drainer */
   uint32_t napping; /* it waits for its interval to pass; a lane that gets half full ends the wait */
+  uint32_t lanes_used; /* atomic: how many lanes are `used` */
   int32_t storage;  /* atomic: a weir_status, why the log cannot grow */
   int storage_errno;
 } intake;

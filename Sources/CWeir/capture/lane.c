@@ -193,6 +193,10 @@ static weir_place find_room(weir_lane *lane, int may_wait) {
   intake *intake = intake_of(lane->log);
   weir_place place = overflow_find(lane, may_wait);
   if (place.lane) return place;
+  if (place.drop != WEIR_DROP_CLOSED && !lane->own_tail) { /* the disk has no block for it, nor for its counters */
+    end_capture(lane);
+    return refused(count_unlaned(intake, place.drop));
+  }
   if (place.drop != WEIR_DROP_CLOSED) count_refusal(lane, place.drop);
   end_capture(lane);
   return place.drop == WEIR_DROP_CLOSED ? refused(count_after_close(intake, closed_reason(intake))) : place;
@@ -408,7 +412,8 @@ void lane_close_all(intake *intake) {
     __atomic_store_n(&lane->producer.tail, &lane->closed_tail, __ATOMIC_RELAXED);
   }
   /* L1: from here on a capture either reads the closed tail, or its busy flag is visible below. */
-  if (!intake->membarrier || sys_membarrier() != 0) sys_sleep_ns(20000000);
+  int ordered = __atomic_load_n(&intake->membarrier, __ATOMIC_RELAXED) && sys_membarrier() == 0;
+  if (!ordered) sys_sleep_ns(20000000);
   /* A capture takes nanoseconds, unless its thread is stopped: then the ring stays mapped for it, see weir_close. */
   for (int i = 0; i < 2000 && !lane_all_quiet(intake); i++) sys_sleep_ns(i < 1000 ? 10000 : 1000000);
 }

@@ -10,6 +10,7 @@
 #include "capture/overflow.h"
 
 #include "capture/bell.h"
+#include "capture/lane_pages.h"
 #include "system/system.h"
 
 static uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_RELAXED); }
@@ -98,6 +99,19 @@ static int has_room(weir_lane *lane, const lane_view *view, const uint64_t *tail
   return *tail <= full;
 }
 
+/*
+ * Before the first capture ever of a lane: sees to its blocks and pages. Until then its `own_tail` is null, so that no
+ * capture takes the inlined path. 0: there is no space on the disk.
+ */
+static int begin_use(intake *intake, weir_lane *producer) {
+  lane *lane = lane_of(producer);
+  if (lane_pages_make(intake, lane, 1) != 0) return 0;
+  producer->own_tail = &lane->control->tail;
+  __atomic_store_n(&lane->used, 1, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&intake->lanes_used, 1, __ATOMIC_RELAXED);
+  return 1;
+}
+
 weir_place overflow_find(weir_lane *lane, int may_wait) {
   intake *intake = intake_of(lane->log);
   lane_view view = {.data = lane->data, .capacity = lane->mask + 1, .record_bytes = lane->record_bytes};
@@ -106,6 +120,7 @@ weir_place overflow_find(weir_lane *lane, int may_wait) {
   for (;;) {
     uint64_t *tail = __atomic_load_n(&lane->tail, __ATOMIC_RELAXED);
     if (tail == &lane_of(lane)->closed_tail) return none(WEIR_DROP_CLOSED);
+    if (!lane->own_tail && !begin_use(intake, lane)) return none(WEIR_DROP_STORAGE);
     if (has_room(lane, &view, tail)) return (weir_place){.lane = lane, .tail = tail};
     uint64_t now = sys_monotonic_ns();
     if (deadline == 0) {

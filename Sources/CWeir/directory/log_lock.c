@@ -56,21 +56,29 @@ void log_lock_free(log_lock *lock) {
   free(lock->absolute);
 }
 
-/*
- * Syncs the parent directory before there is a ring in the log's directory: otherwise a power cut could take a whole
- * new log, synced events included. If the parent can't be read, somebody else has made the directory.
- */
-static int keep_name(int directory) {
+/* Whether there was no ring yet, so that nobody has synced the parent directory: 1, 0 or a negative errno. */
+static int is_new(int directory) {
   struct stat status;
   int error = sys_status_at(directory, RING_NAME, &status);
   if (error == -ENOENT) error = sys_status_at(directory, LOCATOR_NAME, &status);
-  if (error != -ENOENT) return error;
+  return error == -ENOENT ? 1 : error;
+}
+
+/* If the parent can't be read, somebody else has made the directory. */
+static int keep_name(int directory) {
   int above = sys_open_directory_at(directory, "..");
   if (above == -EACCES) return 0;
   if (above < 0) return above;
-  error = sys_sync_directory(above);
+  int error = sys_sync_directory(above);
   sys_close(above);
   return error;
+}
+
+weir_status log_lock_keep(const log_lock *lock, weir_error *error) {
+  int result = lock->id_new ? sys_sync_data(lock->file) : 0;
+  if (result != 0) return fail_system(error, result, "sync", lock->path, LOCK_NAME);
+  result = lock->name_new ? keep_name(lock->directory) : 0;
+  return result == 0 ? WEIR_OK : fail_system(error, result, "sync the directory above", lock->path, NULL);
 }
 
 static weir_status open_directory(log_lock *lock, int create, weir_error *error) {
@@ -99,8 +107,9 @@ static weir_status open_directory(log_lock *lock, int create, weir_error *error)
                 "run 'chmod o-w' on it or choose another",
                 path, (unsigned)status.st_mode & 07777);
   }
-  result = keep_name(lock->directory);
-  return result == 0 ? WEIR_OK : fail_system(error, result, "sync the directory above", path, NULL);
+  result = is_new(lock->directory);
+  lock->name_new = result == 1;
+  return result >= 0 ? WEIR_OK : fail_system(error, result, "look at", path, NULL);
 }
 
 static weir_status lock_directory(log_lock *lock, weir_error *error) {
@@ -173,7 +182,10 @@ int log_lock_identify(log_lock *lock, uint64_t log_id) {
   lock_content content = {.magic = LOCK_MAGIC, .major = FORMAT_MAJOR, .minor = FORMAT_MINOR, .log_id = log_id};
   content.crc = checksum(&content);
   int error = sys_write_at(lock->file, &content, sizeof content, 0);
-  return error == 0 ? sys_sync_data(lock->file) : error;
+  if (error != 0) return error;
+  lock->id_new = 1;
+  sys_start_writeback(lock->file); /* so that the next commit of the file system's journal has its block */
+  return 0;
 }
 
 void log_lock_let_go(log_lock *lock) {

@@ -19,6 +19,7 @@ typedef struct log_lock {
   sys_file home, file_id; /* the files that the two descriptors are of */
   uint32_t user;          /* the effective user who opened the log */
   uint64_t log_id;        /* 0: log_lock_identify was not called yet */
+  int name_new, id_new;   /* log_lock_keep is to sync the directory's name, and the lock file */
   struct log_lock *next;  /* of all locks of the process, for fork */
 } log_lock;
 
@@ -32,8 +33,15 @@ weir_status log_lock_take(log_lock *lock, int create, weir_error *error);
 /* Reads the id in a directory's lock file; 0: there is no valid one. 0 or a negative errno. */
 int log_lock_id(int directory, uint64_t *log_id);
 
-/* Gives a locked log its id; with 0, a new one. The lock file then has the id, on the disk. 0 or a negative errno. */
+/* Gives a locked log its id; with 0, a new one. The lock file then has the id. 0 or a negative errno. */
 int log_lock_identify(log_lock *lock, uint64_t log_id);
+
+/*
+ * Syncs what a new log has so far: the directory's name in the directory above, and the id. Before there is a ring:
+ * otherwise a power cut could take a whole new log, synced events included. After the ring's file was synced this costs
+ * no commit of the file system's journal more.
+ */
+weir_status log_lock_keep(const log_lock *lock, weir_error *error);
 
 /* Unlocks, and closes the descriptors. A second call does nothing. */
 void log_lock_let_go(log_lock *lock);

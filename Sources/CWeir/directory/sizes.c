@@ -13,12 +13,18 @@ typedef struct sizing {
   int has_quarantine;
 } sizing;
 
+uint64_t sizes_of_ring(const struct stat *status) {
+  uint64_t blocks = (uint64_t)status->st_blocks * 512, size = (uint64_t)status->st_size;
+  return blocks > size ? blocks : size;
+}
+
 static int take_file(void *context, const char *name) {
   sizing *sizing = context;
   struct stat status;
   int error = sys_status_at(sizing->directory, name, &status);
   if (error != 0) return error == -ENOENT ? 0 : error; /* renamed or removed meanwhile */
-  sizing->bytes += (uint64_t)status.st_blocks * 512;
+  int is_ring = strcmp(name, RING_NAME) == 0 || strcmp(name, RING_NEW_NAME) == 0;
+  sizing->bytes += is_ring ? sizes_of_ring(&status) : (uint64_t)status.st_blocks * 512;
   if (S_ISDIR(status.st_mode) && strcmp(name, QUARANTINE_NAME) == 0) sizing->has_quarantine = 1;
   return 0;
 }
@@ -30,7 +36,7 @@ static int take_ring(int directory, uint64_t *bytes) {
   int error = locator_find(directory, &place);
   if (error != 0) return error == -EBADMSG ? 0 : error;
   if (place.where == RING_ELSEWHERE && sys_status_at(place.directory, place.name, &status) == 0) {
-    *bytes += (uint64_t)status.st_blocks * 512;
+    *bytes += sizes_of_ring(&status);
   }
   locator_leave(&place);
   return 0;

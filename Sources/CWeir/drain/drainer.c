@@ -592,7 +592,7 @@ static void wait_for_interval(drainer *drainer, uint32_t bell) {
   intake *intake = drainer->intake;
   uint64_t ns = intake->options->drain_interval_ns / 2;
   __atomic_store_n(&intake->napping, 1, __ATOMIC_SEQ_CST); /* L6 */
-  if (ns > SHORT_NAP_NS && intake->membarrier) sys_membarrier();
+  if (ns > SHORT_NAP_NS && __atomic_load_n(&intake->membarrier, __ATOMIC_RELAXED)) sys_membarrier();
   if (ns <= SHORT_NAP_NS || !any_lane_half_full(drainer)) nap(drainer, bell, ns);
   __atomic_store_n(&intake->napping, 0, __ATOMIC_RELAXED);
 }
@@ -603,7 +603,7 @@ static void sleep_deep(drainer *drainer) {
   store(&intake->producer.tick, 0);
   uint32_t bell = __atomic_load_n(&intake->bell, __ATOMIC_ACQUIRE); /* E4 */
   __atomic_store_n(&intake->producer.asleep, 1, __ATOMIC_SEQ_CST); /* L6 */
-  int ordered = intake->membarrier && sys_membarrier() == 0;
+  int ordered = __atomic_load_n(&intake->membarrier, __ATOMIC_RELAXED) && sys_membarrier() == 0;
   /* Where the kernel has no membarrier a commit may be missed: then the sleep has an end. */
   if (!anything_to_do(drainer)) sys_futex_wait(&intake->bell, bell, ordered ? UINT64_MAX : 50000000);
   __atomic_store_n(&intake->producer.asleep, 0, __ATOMIC_RELAXED);

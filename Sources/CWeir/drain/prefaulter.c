@@ -1,14 +1,20 @@
 /*
- * prefaulter.c: the prefaulter, a thread that keeps page faults out of captures where the ring lies on a disk.
+ * prefaulter.c: the prefaulter, a thread that keeps page faults and allocations out of captures. That may wait for the
+ * disk; nobody waits for this thread. Before Linux 5.14 it ends at once, and captures do and wait for it all.
+ *
+ * A new ring has the first lane's blocks, and the first of its pages. This thread populates (MADV_POPULATE_WRITE) the
+ * rest of each lane that is in use, once, and keeps one more lane allocated and populated: for the next thread that
+ * captures (see lane_pages.c).
  *
  * When the kernel writes a mapped page back it write-protects it, so that the next store to it faults: 1.3 to 4.6 us,
- * paid by whoever captures next, once a page and writeback. So while events flow, this thread asks for the pages that
- * the lanes' producers will come to next to be made writable (MADV_POPULATE_WRITE), and for the page of their tails.
- * That may wait for the disk; nobody waits for this thread. On tmpfs there is no writeback, and no prefaulter; before
- * Linux 5.14 it ends at once, and captures fault as they would without it.
+ * paid by whoever captures next, once a page and writeback. So while events flow, and the ring lies on a disk, this
+ * thread also asks for the pages that the lanes' producers will come to next to be made writable again, and for the
+ * page of their tails. On tmpfs there is no writeback.
  *
- * The drainer wakes the prefaulter whenever it drains something. The prefaulter sleeps without an end once nothing
- * moves.
+ * Then it registers for membarrier, if the opening left that: see sys_membarrier_is_cheap.
+ *
+ * The drainer wakes the prefaulter whenever it drains something, on tmpfs if a lane was taken in use meanwhile. The
+ * prefaulter sleeps without an end once nothing moves.
  *
  * label store                               load                              what it guarantees
  * P1    who stops: stopping, then           prefaulter: bell (acquire), then  a stop is seen, or ends the wait
@@ -20,6 +26,7 @@
 
 #include <errno.h>
 
+#include "capture/lane_pages.h"
 #include "system/system.h"
 #include "system/thread.h"
 
@@ -29,11 +36,13 @@ enum {
   AHEAD_TICKS = 4,               /* times what it moved since the last look */
   LEAST_TICK_NS = 500000,        /* between looks: what a writeback may catch between two of them faults */
   MOST_TICK_NS = 4000000,
-  QUIET_TICKS = 8                /* looks at which nothing had moved before the deep sleep */
+  QUIET_TICKS = 8,               /* looks at which nothing had moved before the deep sleep */
+  PIECE_BYTES = 32 * PAGE_BYTES  /* of a lane that is populated for the first time, between two looks at all lanes */
 };
 
 /* A lane's head at the last look, and how many bytes after it are kept populated. */
 typedef struct stretch {
+  uint64_t filled; /* bytes of the lane's records and overhang that were populated once */
   uint64_t head;
   uint64_t ahead; /* 0: the lane is not in use */
   uint32_t looks; /* since the head moved */
@@ -60,6 +69,38 @@ static int populate_lane(const prefaulter *prefaulter, uint32_t number, uint64_t
   return error;
 }
 
+/* The lane that the next thread to capture will take: the first that is not in use. Null: there is none. */
+static lane *next_lane(const intake *intake) {
+  for (uint32_t i = 0; i < intake->owned_lanes; i++) {
+    if (!__atomic_load_n(&intake->lanes[i].used, __ATOMIC_RELAXED)) return &intake->lanes[i];
+  }
+  return NULL;
+}
+
+/*
+ * Populates the next piece of each lane that has its blocks, of what never was. Makes the next lane ready. Sets `*more`
+ * if there is more to populate. 0 or a negative errno.
+ */
+static int fill_lanes(prefaulter *prefaulter, stretch *stretches, int *more) {
+  const intake *intake = prefaulter->intake;
+  const ring_header *header = intake->ring.header;
+  uint64_t room = header->lane_stride - LANE_CONTROL_BYTES;
+  lane *next = next_lane(intake);
+  int error = next ? lane_pages_make(intake, next, 0) : 0; /* a full disk: the next capture tries again, and tells */
+  if (error == -EINVAL) return error;
+  error = *more = 0;
+  for (uint32_t i = 0; i < intake->lane_count && error != -EINVAL; i++) {
+    uint64_t *filled = &stretches[i].filled;
+    if (*filled >= room || !__atomic_load_n(&intake->lanes[i].ready, __ATOMIC_RELAXED)) continue;
+    uint8_t *records = intake->ring.bytes + header->lanes_at + i * header->lane_stride + LANE_CONTROL_BYTES;
+    uint64_t bytes = room - *filled < PIECE_BYTES ? room - *filled : PIECE_BYTES;
+    error = sys_populate(records + *filled, bytes);
+    *filled += bytes; /* also after an error: it is of one range, and captures take the faults */
+    if (*filled < room) *more = 1;
+  }
+  return error;
+}
+
 /*
  * Looks at every lane once. Adds up in `*moved` what was drained since the last look. It goes by the heads, which
  * the drainer moves: to read a tail takes its cache line from the processor that captures, and costs the next capture
@@ -71,10 +112,12 @@ static int populate_once(prefaulter *prefaulter, stretch *stretches, uint64_t *m
   *moved = 0;
   for (uint32_t i = 0; i < intake->lane_count; i++) {
     stretch *stretch = &stretches[i];
+    if (!__atomic_load_n(&intake->lanes[i].used, __ATOMIC_RELAXED)) continue;
     uint64_t head = head_position(__atomic_load_n(&intake->lanes[i].control->head, __ATOMIC_RELAXED));
     uint64_t step = head - stretch->head, ahead = AHEAD_TICKS * step;
-    if (step > 0) *stretch = (struct stretch){.head = head, .ahead = ahead < LEAST_AHEAD ? LEAST_AHEAD : ahead};
-    else if (stretch->looks++ >= QUIET_TICKS) stretch->ahead = 0;
+    if (step > 0) {
+      *stretch = (struct stretch){stretch->filled, head, ahead < LEAST_AHEAD ? LEAST_AHEAD : ahead, 0};
+    } else if (stretch->looks++ >= QUIET_TICKS) stretch->ahead = 0;
     if (stretch->ahead == 0) continue;
     *moved += step;
     int error = populate_lane(prefaulter, i, head, stretch->ahead);
@@ -91,24 +134,34 @@ static uint64_t next_tick(uint64_t tick, uint64_t moved) {
   return tick > MOST_TICK_NS ? MOST_TICK_NS : tick;
 }
 
+/* What the opening left to be done beside it, because it takes 10 to 20 ms. */
+static void register_membarrier(intake *intake) {
+  if (__atomic_load_n(&intake->membarrier, __ATOMIC_RELAXED)) return;
+  __atomic_store_n(&intake->membarrier, sys_membarrier_register() == 0, __ATOMIC_RELAXED);
+}
+
 static void *populate_main(void *argument) {
   prefaulter *prefaulter = argument;
-  const intake *intake = prefaulter->intake;
+  intake *intake = prefaulter->intake;
+  int keeps_writable = !intake->ring.in_memory;
   stretch stretches[WEIR_MAX_LANES] = {0};
   uint64_t tick = LEAST_TICK_NS;
   uint32_t quiet = 0;
-  for (uint32_t i = 0; i < intake->lane_count; i++) {
-    stretches[i].head = head_position(__atomic_load_n(&intake->lanes[i].control->head, __ATOMIC_RELAXED));
-  }
   for (;;) {
     uint32_t bell = __atomic_load_n(&prefaulter->bell, __ATOMIC_ACQUIRE); /* P1: before `stopping` */
     if (__atomic_load_n(&prefaulter->stopping, __ATOMIC_RELAXED)) break;  /* P1 */
-    uint64_t moved;
-    /* Any other error is of one range, or passes: the capture takes the fault, and the next look may succeed. */
-    if (populate_once(prefaulter, stretches, &moved) == -EINVAL) return NULL;
+    uint64_t moved = 0;
+    int more = 0;
+    __atomic_store_n(&prefaulter->seen, __atomic_load_n(&intake->lanes_used, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+    /* Any other error than -EINVAL is of one range, or passes: the capture takes the fault. */
+    int error = fill_lanes(prefaulter, stretches, &more);
+    if (error != -EINVAL && keeps_writable) error = populate_once(prefaulter, stretches, &moved);
+    if (error != -EINVAL && more) continue;
+    register_membarrier(intake);
+    if (error == -EINVAL) return NULL;
     quiet = moved > 0 ? 0 : quiet + 1;
     if (moved > 0) tick = next_tick(tick, moved);
-    if (quiet < QUIET_TICKS) {
+    if (quiet < QUIET_TICKS && keeps_writable) {
       sys_futex_wait(&prefaulter->bell, bell, tick);
       continue;
     }
@@ -127,11 +180,15 @@ static void ring(prefaulter *prefaulter) {
 }
 
 void prefaulter_wake(prefaulter *prefaulter) {
-  if (__atomic_load_n(&prefaulter->asleep, __ATOMIC_RELAXED)) ring(prefaulter);
+  const intake *intake = prefaulter->intake;
+  if (!__atomic_load_n(&prefaulter->asleep, __ATOMIC_RELAXED)) return;
+  uint32_t seen = __atomic_load_n(&prefaulter->seen, __ATOMIC_RELAXED);
+  if (intake->ring.in_memory && seen == __atomic_load_n(&intake->lanes_used, __ATOMIC_RELAXED)) return;
+  ring(prefaulter);
 }
 
 int prefaulter_start(prefaulter *prefaulter) {
-  if (prefaulter->intake->ring.in_memory || prefaulter->intake->options->threadless) return 0;
+  if (prefaulter->intake->options->threadless) return 0;
   int error = thread_start(&prefaulter->thread, populate_main, prefaulter, "weir-prefault");
   prefaulter->runs = error == 0;
   return error;

@@ -36,10 +36,21 @@ static segment *take_ready(preparer *preparer) {
   return taken;
 }
 
+/*
+ * How large the next segment is: the first one FIRST_SEGMENT_BYTES, each further one twice the one before, up to the
+ * option segment_bytes. So a log takes little before it has much.
+ */
+static uint64_t next_bytes(const preparer *preparer) {
+  const weir_options *options = preparer->intake->options;
+  uint64_t least = LEAST_SEGMENT_BYTES(record_size(options->max_event_bytes)), bytes = 2 * preparer->last_bytes;
+  if (bytes == 0) bytes = FIRST_SEGMENT_BYTES < least ? least : FIRST_SEGMENT_BYTES;
+  return bytes < options->segment_bytes ? bytes : options->segment_bytes;
+}
+
 /* Makes a segment, below the byte limit. */
 static segment *make(preparer *preparer, uint64_t number, int urgent, int *error) {
   intake *intake = preparer->intake;
-  uint64_t bytes = intake->options->segment_bytes;
+  uint64_t bytes = next_bytes(preparer);
   *error = claim_bytes(intake->retention, bytes, urgent);
   if (*error != 0) return NULL;
   segment *made = segment_prepare(intake->held->directory, number, bytes, error);
@@ -47,7 +58,7 @@ static segment *make(preparer *preparer, uint64_t number, int urgent, int *error
     byte_limit_give(intake->retention, bytes);
     return NULL;
   }
-  made->taken = bytes;
+  made->taken = preparer->last_bytes = bytes;
   sigbus_watch(made->map, made->capacity, detach_page_lost, intake);
   return made;
 }

@@ -11,7 +11,7 @@
 #include "segment/segment.h"
 #include "system/thread.h"
 
-enum { MAX_READY_SEGMENTS = 3 };
+enum { MAX_READY_SEGMENTS = 3, FIRST_SEGMENT_BYTES = 1 << 20 };
 /* How many full segments may wait to be synced. */
 enum { MAX_WAITING_BYTES = 256 << 20, LEAST_WAITING_SEGMENTS = 4, MAX_WAITING_SEGMENTS = 64 };
 
@@ -32,6 +32,7 @@ typedef struct preparer {
   uint64_t synced;           /* the sealer's passes when the last preparation began */
   uint64_t failed_for;       /* the drainer's: after a try without a segment, that of the preparation that failed */
   uint64_t next_prepared;    /* atomic: numbers the files */
+  uint64_t last_bytes;       /* of whoever makes them: the size of the last segment made; 0: none was */
 } preparer;
 
 void preparer_make(preparer *preparer, sealer *sealer); /* in memory that is zeros; preparer_free undoes it */

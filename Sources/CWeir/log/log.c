@@ -242,7 +242,9 @@ static weir_status begin(event_log *log, const recovered *recovered, weir_error 
                                     .named = batcher_add};
   if (intake->retention) intake->retention->remover = &log->sealer.worker;
   types_load(intake);
-  intake->membarrier = sys_membarrier_register() == 0;
+  /* Else the prefaulter does it beside what follows. */
+  int now = log->options.threadless || sys_membarrier_is_cheap();
+  if (now) intake->membarrier = sys_membarrier_register() == 0;
   status = begin_first_segment(log, error);
   if (status == WEIR_OK) status = start_batcher(log, error);
   if (status == WEIR_OK) status = start_threads(log, error);

@@ -6,6 +6,8 @@
 
 #include "capture/clock.h"
 #include "capture/detach.h"
+#include "capture/lane_pages.h"
+#include "directory/sizes.h"
 #include "format/calibration.h"
 #include "format/eviction.h"
 #include "format/notice.h"
@@ -28,7 +30,10 @@ lane_view ring_lane_view(const intake *intake, uint32_t number) {
                      .seed = record_seed(header->opening, number)};
 }
 
-/* Makes the log's lanes point into the mapped ring. */
+/*
+ * Makes the log's lanes point into the mapped ring, which is new: their positions are 0. Reads nothing of a lane, whose
+ * pages are not there yet.
+ */
 static weir_status point_lanes(intake *intake, weir_error *error) {
   const ring_header *header = intake->ring.header;
   intake->lane_count = header->lane_count;
@@ -49,9 +54,8 @@ static weir_status point_lanes(intake *intake, weir_error *error) {
     lane->producer = (weir_lane){.data = (uint8_t *)view.data,
                                  .mask = view.capacity - 1,
                                  .tail = &lane->control->tail,
-                                 .position = lane->control->tail,
-                                 .own_tail = &lane->control->tail,
-                                 .limit = head_position(lane->control->head), /* for one record, then overflow_find */
+                                 .own_tail = NULL, /* see overflow.c */
+                                 .limit = 0, /* for one record, then overflow_find */
                                  .id_bits = (uint64_t)i << 48,
                                  .seed = view.seed,
                                  .record_bytes = (uint32_t)view.record_bytes,
@@ -62,21 +66,30 @@ static weir_status point_lanes(intake *intake, weir_error *error) {
   return WEIR_OK;
 }
 
-/* Maps an existing ring, whose header was checked. */
-static weir_status attach(intake *intake, int fd, weir_error *error) {
+/* Maps the ring that was just made. */
+static weir_status attach(intake *intake, const ring_place *place, weir_error *error) {
   struct stat status;
-  int result = sys_status(fd, &status);
-  if (result == 0) result = sys_map(fd, (uint64_t)status.st_size, &intake->ring.bytes);
+  mapped_ring *ring = &intake->ring;
+  int result = sys_file_of(ring->fd, place->directory, place->name, &ring->file);
+  if (result == 0) result = sys_status(ring->fd, &status);
+  if (result == 0) result = sys_map_lazily(ring->fd, (uint64_t)status.st_size, &ring->bytes);
   if (result != 0) return fail_system(error, result, "map", intake->held->path, RING_NAME);
-  sigbus_watch(intake->ring.bytes, (uint64_t)status.st_size, detach_page_lost, intake);
-  intake->ring.in_memory = sys_is_memory(fd);
-  intake->ring.size = (uint64_t)status.st_size;
-  intake->ring.header = (ring_header *)intake->ring.bytes;
-  intake->producer.opening = intake->ring.header->opening;
-  return point_lanes(intake, error);
+  sigbus_watch(ring->bytes, (uint64_t)status.st_size, detach_page_lost, intake);
+  ring->in_memory = sys_is_memory(ring->fd);
+  ring->size = (uint64_t)status.st_size;
+  ring->header = (ring_header *)ring->bytes;
+  intake->producer.opening = ring->header->opening;
+  weir_status made = point_lanes(intake, error);
+  if (made != WEIR_OK) return made;
+  /* What the first event needs. The header has its block: before Linux 5.14 the first store faults, and that is all. */
+  result = sys_populate(ring->bytes, RING_HEADER_BYTES);
+  if (result == 0 || result == -EINVAL) result = lane_pages_make(intake, &intake->lanes[0], 1);
+  return result == 0 ? WEIR_OK : fail_system(error, result, "map", intake->held->path, RING_NAME);
 }
 
 void ring_detach(intake *intake) {
+  sys_close_file(intake->ring.fd, &intake->ring.file);
+  intake->ring.fd = -1;
   sigbus_forget(intake->ring.bytes);
   forks_hold(); /* a forked child maps private memory over the ring */
   if (intake->ring.bytes) sys_unmap(intake->ring.bytes, intake->ring.size);
@@ -120,19 +133,24 @@ static void fill_header(ring_header *header, const intake *intake, const ring_st
   header->calibration[0] = calibration_in_slot(start->calibration, 1);
 }
 
-/* Writes everything of an empty ring except its lanes' records: old bytes there carry another opening's checksums. */
-static int write_empty(int fd, const ring_header *header, const uint8_t *definitions) {
+/*
+ * Writes everything of an empty ring except its lanes' records: old bytes there carry another opening's checksums. A
+ * file that is `fresh` is zeros already, but for its size.
+ */
+static int write_empty(int fd, int fresh, const ring_header *header, const uint8_t *definitions) {
   int error = sys_write_at(fd, header, sizeof *header, 0);
   static const uint8_t zeros[LANE_CONTROL_BYTES];
-  for (uint32_t i = 0; i < header->lane_count && error == 0; i++) {
+  for (uint32_t i = 0; i < header->lane_count && error == 0 && !fresh; i++) {
     error = sys_write_at(fd, zeros, sizeof zeros, header->lanes_at + i * header->lane_stride);
   }
-  for (uint64_t at = 0; at < header->types_bytes && error == 0; at += sizeof zeros) {
+  for (uint64_t at = fresh ? header->types_bytes - sizeof zeros : 0; at < header->types_bytes && error == 0;
+       at += sizeof zeros) {
     error = sys_write_at(fd, zeros, sizeof zeros, header->types_at + at);
   }
   if (error == 0) error = sys_write_at(fd, definitions, header->types_end, header->types_at);
   return error == 0 ? sys_sync_data(fd) : error;
 }
+_Static_assert(WEIR_TYPES_BYTES % LANE_CONTROL_BYTES == 0, "whole pages of zeros");
 
 /*
  * Opens the file that becomes the ring, under its temporary name. A drained ring of the same size is reused: its blocks
@@ -150,7 +168,7 @@ static int open_new(const intake *intake, const ring_place *place, uint64_t byte
     error = sys_rename(place->directory, place->name, place->new_name);
   } else if (error == -ENOENT) {
     error = sys_status_at(place->directory, place->new_name, &status);
-    if (error == 0 && place->where == RING_HERE) used = (uint64_t)status.st_blocks * 512;
+    if (error == 0 && place->where == RING_HERE) used = sizes_of_ring(&status);
   }
   if (error != 0 && error != -ENOENT) return error;
   error = used < bytes ? claim_bytes(intake->retention, bytes - used, 1) : 0;
@@ -312,14 +330,26 @@ static weir_status check_spent(const intake *intake, spent_ring ring, const ring
 
 /* ---- Making it --------------------------------------------------------------------------------------------------- */
 
-/* Answers the new ring's descriptor, or a negative errno. */
+/*
+ * Allocates what every log needs: the header, the first lane, the definitions. The other lanes stay holes until they
+ * are used, see lane_pages.c; where the file system can't allocate parts of a file, all of it. 0 or a negative errno.
+ */
+static int allocate(int fd, const ring_header *header, int *whole) {
+  int error = sys_allocate(fd, header->lanes_at + header->lane_stride);
+  if (error == 0) error = sys_allocate_more(fd, header->types_at, header->types_bytes);
+  *whole = error == -EOPNOTSUPP;
+  return *whole ? sys_allocate(fd, header->file_bytes) : error;
+}
+
+/* Answers the descriptor of the file that becomes the ring, or a negative errno. `*whole`: all its blocks are there. */
 static int make_file(const intake *intake, const ring_place *place, const ring_header *header,
-                     const uint8_t *definitions) {
+                     const uint8_t *definitions, int *whole) {
   int fd = open_new(intake, place, header->file_bytes);
   if (fd < 0) return fd;
-  int error = sys_allocate(fd, header->file_bytes);
-  if (error == 0) error = write_empty(fd, header, definitions);
-  if (error == 0) error = put_in_force(intake, place);
+  struct stat status;
+  int error = sys_status(fd, &status);
+  if (error == 0) error = allocate(fd, header, whole);
+  if (error == 0) error = write_empty(fd, status.st_size == 0, header, definitions);
   if (error == 0) return fd;
   sys_close(fd);
   return error;
@@ -336,13 +366,16 @@ static weir_status create_at(intake *intake, const ring_start *start, const ring
   int result = elsewhere ? locator_announce(intake->held->directory, &place) : 0;
   if (result != 0) {
     status = fail_system(error, result, "write", intake->held->path, LOCATOR_NEW_NAME);
-  } else if ((fd = make_file(intake, &place, header, definitions)) < 0) {
+  } else if ((fd = make_file(intake, &place, header, definitions, &intake->ring.whole)) < 0) {
     status = fail_system(error, fd, "make", locator_path(&place, intake->held->path), place.name);
   }
   intake->ring.elsewhere = elsewhere;
-  if (status == WEIR_OK) status = attach(intake, fd, error);
+  intake->ring.fd = fd;
+  if (status == WEIR_OK) status = log_lock_keep(intake->held, error);
+  result = status == WEIR_OK ? put_in_force(intake, &place) : 0;
+  if (result != 0) status = fail_system(error, result, "make", locator_path(&place, intake->held->path), place.name);
+  if (status == WEIR_OK) status = attach(intake, &place, error);
   if (status != WEIR_OK && elsewhere) take_back(intake);
-  sys_close(fd);
   locator_leave(&place);
   return status;
 }

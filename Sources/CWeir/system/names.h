@@ -137,6 +137,7 @@
 #define lane_forget weir_core_lane_forget
 #define lane_let_threads_go weir_core_lane_let_threads_go
 #define lane_log_state weir_core_lane_log_state
+#define lane_pages_make weir_core_lane_pages_make
 #define lane_set_up_threads weir_core_lane_set_up_threads
 #define lane_unreference weir_core_lane_unreference
 #define lines_can_be_released weir_core_lines_can_be_released
@@ -156,6 +157,7 @@
 #define log_lock_free weir_core_log_lock_free
 #define log_lock_id weir_core_log_lock_id
 #define log_lock_identify weir_core_log_lock_identify
+#define log_lock_keep weir_core_log_lock_keep
 #define log_lock_let_go weir_core_log_lock_let_go
 #define log_lock_make weir_core_log_lock_make
 #define log_lock_take weir_core_log_lock_take
@@ -313,6 +315,7 @@
 #define sigbus_uninstall weir_core_sigbus_uninstall
 #define sigbus_watch weir_core_sigbus_watch
 #define sizes_of_log weir_core_sizes_of_log
+#define sizes_of_ring weir_core_sizes_of_ring
 #define source_close weir_core_source_close
 #define source_disown_index weir_core_source_disown_index
 #define source_get weir_core_source_get
@@ -326,6 +329,7 @@
 #define source_vouches weir_core_source_vouches
 #define status_of weir_core_status_of
 #define sys_allocate weir_core_sys_allocate
+#define sys_allocate_more weir_core_sys_allocate_more
 #define sys_be_nice weir_core_sys_be_nice
 #define sys_block_bytes weir_core_sys_block_bytes
 #define sys_boot_id weir_core_sys_boot_id
@@ -348,9 +352,11 @@
 #define sys_lock weir_core_sys_lock
 #define sys_make_directory weir_core_sys_make_directory
 #define sys_map weir_core_sys_map
+#define sys_map_lazily weir_core_sys_map_lazily
 #define sys_map_private weir_core_sys_map_private
 #define sys_map_wiped weir_core_sys_map_wiped
 #define sys_membarrier weir_core_sys_membarrier
+#define sys_membarrier_is_cheap weir_core_sys_membarrier_is_cheap
 #define sys_membarrier_register weir_core_sys_membarrier_register
 #define sys_monotonic_ns weir_core_sys_monotonic_ns
 #define sys_open_create weir_core_sys_open_create

@@ -271,12 +271,13 @@ static int keep_in_place(int fd) {
  * Before Linux 6.9 tmpfs gives up at a signal and undoes what it did. Under a profiler's timer a large file would never
  * be done, so each time that happens the pieces become smaller. 0 or a negative errno.
  */
-static int allocate_in_pieces(int fd, uint64_t bytes) {
+static int allocate_in_pieces(int fd, int mode, uint64_t from, uint64_t bytes) {
   enum { LEAST_PIECE_BYTES = 64 << 10 };
-  uint64_t piece = bytes;
-  for (uint64_t at = 0; at < bytes;) {
-    uint64_t count = bytes - at < piece ? bytes - at : piece;
-    if (fallocate(fd, 0, (off_t)at, (off_t)count) == 0) at += count;
+  uint64_t piece = bytes, to = from + bytes;
+  for (uint64_t at = from; at < to;) {
+    uint64_t count = to - at < piece ? to - at : piece;
+    /* The bare call: a lane's first capture comes here, and must not be a point where its thread is cancelled. */
+    if (syscall(SYS_fallocate, fd, mode, (off_t)at, (off_t)count) == 0) at += count;
     else if (errno != EINTR) return -errno;
     else if (piece > LEAST_PIECE_BYTES) piece /= 2;
   }
@@ -290,8 +291,15 @@ int sys_allocate(int fd, uint64_t bytes) {
   if (error == 0) error = keep_in_place(fd);
   if (error != 0) return error;
   OBSERVE(.fd = fd);
-  error = allocate_in_pieces(fd, bytes);
+  error = allocate_in_pieces(fd, 0, 0, bytes);
   return error == -EOPNOTSUPP ? allocate_by_writing(fd, bytes) : error;
+}
+
+int sys_allocate_more(int fd, uint64_t from, uint64_t bytes) {
+  FAULT();
+  FAILING(WEIR_FAIL_GROW, fd);
+  OBSERVE(.fd = fd);
+  return allocate_in_pieces(fd, FALLOC_FL_KEEP_SIZE, from, bytes);
 }
 
 int sys_truncate(int fd, uint64_t bytes) {
@@ -321,17 +329,31 @@ int sys_populate(uint8_t *address, uint64_t bytes) {
   return result == 0 ? 0 : errno == EFAULT ? -EIO : -errno;
 }
 
-int sys_map(int fd, uint64_t bytes, uint8_t **address) {
-  FAULT();
+/* Answers the mapping, or MAP_FAILED. A child must not reach what the parent goes on writing. */
+static void *map_shared(int fd, uint64_t bytes) {
   void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (mapped == MAP_FAILED || madvise(mapped, bytes, MADV_DONTFORK) == 0) return mapped;
+  int error = errno;
+  munmap(mapped, bytes);
+  errno = error;
+  return MAP_FAILED;
+}
+
+int sys_map_lazily(int fd, uint64_t bytes, uint8_t **address) {
+  FAULT();
+  void *mapped = map_shared(fd, bytes);
   OBSERVE(.fd = fd, .address = mapped, .bytes = bytes);
   if (mapped == MAP_FAILED) return -errno;
-  /* A child must not reach what the parent goes on writing. */
-  if (madvise(mapped, bytes, MADV_DONTFORK) != 0) {
-    int error = errno;
-    munmap(mapped, bytes);
-    return -error;
-  }
+  madvise(mapped, bytes, MADV_RANDOM); /* a disk that reads 8 MiB ahead would make 2,000 pages for one */
+  *address = mapped;
+  return 0;
+}
+
+int sys_map(int fd, uint64_t bytes, uint8_t **address) {
+  FAULT();
+  void *mapped = map_shared(fd, bytes);
+  OBSERVE(.fd = fd, .address = mapped, .bytes = bytes);
+  if (mapped == MAP_FAILED) return -errno;
   int error = sys_populate(mapped, bytes);
   if (error != 0 && error != -EINVAL) {
     munmap(mapped, bytes);
@@ -675,9 +697,20 @@ void sys_futex_wake(uint32_t *word) {
   errno = before;
 }
 
+static int membarrier_registered; /* atomic */
+
 int sys_membarrier_register(void) {
   FAULT();
-  return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) != 0 ? -errno : 0;
+  if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) != 0) return -errno;
+  __atomic_store_n(&membarrier_registered, 1, __ATOMIC_RELAXED);
+  return 0;
+}
+
+/* With more than one thread the kernel waits until each processor has passed through its scheduler. */
+extern char __libc_single_threaded __attribute__((weak)); /* glibc 2.32 */
+
+int sys_membarrier_is_cheap(void) {
+  return (&__libc_single_threaded && __libc_single_threaded) || __atomic_load_n(&membarrier_registered, __ATOMIC_RELAXED);
 }
 
 int sys_membarrier(void) {

@@ -24,8 +24,13 @@ int sys_open_or_create(int at, const char *name);            /* fd, read and wri
 int64_t sys_read_at(int fd, void *bytes, uint64_t count, uint64_t at); /* bytes read; fewer only at the end */
 int sys_write_at(int fd, const void *bytes, uint64_t count, uint64_t at); /* all of it, or an error */
 int sys_allocate(int fd, uint64_t bytes);                    /* real blocks for [0, bytes) */
+int sys_allocate_more(int fd, uint64_t from, uint64_t bytes); /* real blocks inside a file that sys_allocate began, whose
+                                                                size stays. -EOPNOTSUPP where the file system can't. For
+                                                                captures too: no point where a thread is cancelled */
 int sys_truncate(int fd, uint64_t bytes);
 int sys_map(int fd, uint64_t bytes, uint8_t **address);      /* shared, writable, every page populated */
+int sys_map_lazily(int fd, uint64_t bytes, uint8_t **address); /* the same without the pages: for sys_populate. A fault
+                                                                makes one page, and reads none ahead */
 int sys_map_wiped(uint64_t bytes, uint8_t **address);        /* private zeros, zeros again in a child of a fork */
 int sys_inherit(uint8_t *address, uint64_t bytes, int inherit); /* whether a child of a fork has the mapping too */
 int sys_map_private(uint8_t *address, uint64_t bytes);       /* zeros at this address, in place of what was there. For
@@ -87,6 +92,7 @@ void sys_futex_wake(uint32_t *word);
 
 /* Makes every running thread of the process pass a full barrier. 0, or a negative errno where the kernel can't. */
 int sys_membarrier_register(void);
+int sys_membarrier_is_cheap(void); /* whether to register takes microseconds: else 10 to 20 ms, once a process */
 int sys_membarrier(void);
 
 #ifdef WEIR_FAULT_INJECTION
