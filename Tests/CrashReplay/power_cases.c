@@ -119,7 +119,7 @@ static void what_was_awaited(const char *folder) {
 /* ---- Case 24: names ---------------------------------------------------------------------------------------------- */
 
 static uint64_t parent_inode;
-static _Atomic int parent_syncs, rings_before;
+static _Atomic int parent_syncs, rings_made, rings_before;
 
 static void watch_parent(const weir_call *call, int after) {
   struct stat status;
@@ -127,7 +127,9 @@ static void watch_parent(const weir_call *call, int after) {
   if (strcmp(call->operation, "sys_sync_directory") == 0 && fstat(call->fd, &status) == 0) {
     parent_syncs += (uint64_t)status.st_ino == parent_inode;
   }
-  if (call->name && strcmp(call->name, RING_NEW_NAME) == 0) rings_before += parent_syncs == 0;
+  int makes_ring = strcmp(call->operation, "sys_rename") == 0 && strcmp(call->name, RING_NEW_NAME) == 0;
+  rings_made += makes_ring;
+  rings_before += makes_ring && parent_syncs == 0;
 }
 
 static void names_and_contents(const char *folder) {
@@ -156,6 +158,7 @@ static void names_and_contents(const char *folder) {
   CHECK_EQUAL(weir_open(join(folder, "new"), NULL, &log, NULL, NULL), WEIR_OK);
   weir_fault_observe(NULL);
   CHECK_EQUAL(parent_syncs, 1);
+  CHECK_EQUAL(rings_made, 1);
   CHECK_EQUAL(rings_before, 0);
   weir_close(log, NULL);
   weir_free(log);

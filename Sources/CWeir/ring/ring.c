@@ -134,13 +134,13 @@ static void fill_header(ring_header *header, const intake *intake, const ring_st
 }
 
 /*
- * Writes everything of an empty ring except its lanes' records: old bytes there carry another opening's checksums. A
- * file that is `fresh` is zeros already, but for its size.
+ * Writes everything of an empty ring except its lanes' records: old bytes there carry another opening's checksums. The
+ * definitions do, too: of a file that is `fresh` the end is written alone, which gives the file its size.
  */
 static int write_empty(int fd, int fresh, const ring_header *header, const uint8_t *definitions) {
   int error = sys_write_at(fd, header, sizeof *header, 0);
   static const uint8_t zeros[LANE_CONTROL_BYTES];
-  for (uint32_t i = 0; i < header->lane_count && error == 0 && !fresh; i++) {
+  for (uint32_t i = 0; i < header->lane_count && error == 0; i++) {
     error = sys_write_at(fd, zeros, sizeof zeros, header->lanes_at + i * header->lane_stride);
   }
   for (uint64_t at = fresh ? header->types_bytes - sizeof zeros : 0; at < header->types_bytes && error == 0;

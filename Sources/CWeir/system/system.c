@@ -271,13 +271,12 @@ static int keep_in_place(int fd) {
  * Before Linux 6.9 tmpfs gives up at a signal and undoes what it did. Under a profiler's timer a large file would never
  * be done, so each time that happens the pieces become smaller. 0 or a negative errno.
  */
-static int allocate_in_pieces(int fd, int mode, uint64_t from, uint64_t bytes) {
+static int allocate_in_pieces(int fd, uint64_t from, uint64_t bytes, int (*allocate)(int, int, off_t, off_t), int mode) {
   enum { LEAST_PIECE_BYTES = 64 << 10 };
   uint64_t piece = bytes, to = from + bytes;
   for (uint64_t at = from; at < to;) {
     uint64_t count = to - at < piece ? to - at : piece;
-    /* The bare call: a lane's first capture comes here, and must not be a point where its thread is cancelled. */
-    if (syscall(SYS_fallocate, fd, mode, (off_t)at, (off_t)count) == 0) at += count;
+    if (allocate(fd, mode, (off_t)at, (off_t)count) == 0) at += count;
     else if (errno != EINTR) return -errno;
     else if (piece > LEAST_PIECE_BYTES) piece /= 2;
   }
@@ -291,15 +290,20 @@ int sys_allocate(int fd, uint64_t bytes) {
   if (error == 0) error = keep_in_place(fd);
   if (error != 0) return error;
   OBSERVE(.fd = fd);
-  error = allocate_in_pieces(fd, 0, 0, bytes);
+  error = allocate_in_pieces(fd, 0, bytes, fallocate, 0);
   return error == -EOPNOTSUPP ? allocate_by_writing(fd, bytes) : error;
+}
+
+/* The bare call: a lane's first capture comes to it, and must not be a point where its thread is cancelled. */
+static int bare_fallocate(int fd, int mode, off_t from, off_t bytes) {
+  return (int)syscall(SYS_fallocate, fd, mode, from, bytes);
 }
 
 int sys_allocate_more(int fd, uint64_t from, uint64_t bytes) {
   FAULT();
   FAILING(WEIR_FAIL_GROW, fd);
   OBSERVE(.fd = fd);
-  return allocate_in_pieces(fd, FALLOC_FL_KEEP_SIZE, from, bytes);
+  return allocate_in_pieces(fd, from, bytes, bare_fallocate, FALLOC_FL_KEEP_SIZE);
 }
 
 int sys_truncate(int fd, uint64_t bytes) {
