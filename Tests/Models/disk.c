@@ -153,6 +153,8 @@ int sys_allocate(int fd, uint64_t bytes) {
   return file_of(fd)->size < bytes ? grow(file_of(fd), bytes) : 0;
 }
 
+int sys_allocate_more(int fd, uint64_t from, uint64_t bytes) { return (void)fd, (void)from, (void)bytes, 0; }
+
 int sys_truncate(int fd, uint64_t bytes) {
   changes();
   file *file = file_of(fd);
@@ -166,6 +168,8 @@ int sys_map(int fd, uint64_t bytes, uint8_t **address) {
   *address = file_of(fd)->bytes;
   return 0;
 }
+
+int sys_map_lazily(int fd, uint64_t bytes, uint8_t **address) { return sys_map(fd, bytes, address); }
 
 int sys_map_wiped(uint64_t bytes, uint8_t **address) {
   *address = world_allocate(128, bytes);

@@ -201,6 +201,8 @@ void world_open(uint32_t owned, uint32_t spare, uint32_t full_policy, uint64_t p
     lane->control->head = lane->control->tail = lane->drained = position;
     lane->producer.limit = lane_limit(&view, position);
     lane->producer.position = position;
+    lane->producer.own_tail = &lane->control->tail; /* as after a first capture */
+    lane->ready = lane->used = 1;
   }
   int error;
   segment *first = preparer_take(&world_log->preparer, &error);
