@@ -72,12 +72,11 @@ static void new_log(void) {
   const char *directory = join(folder, "log");
   weir_log *log = open_default(directory, NULL);
   REQUIRE(log);
-  sleep_ns(50000000); /* what goes on beside it */
+  CHECK_AWAIT(is_ready(log, 1)); /* there is a lane for the second thread, too */
+  CHECK_EQUAL(is_ready(log, 2), 0);
+  sleep_ns(20000000); /* until all of both is populated */
   CHECK(disk_bytes(directory) <= 4 << 20);
   CHECK(resident_bytes(directory) <= 4 << 20);
-  CHECK_EQUAL(capture_numbered(log, define_numbered(log), 0, 0, 10, NULL), WEIR_ACCEPTED);
-  CHECK_AWAIT(is_ready(log, 1)); /* then there is one for the next thread */
-  CHECK_EQUAL(is_ready(log, 2), 0);
   close_and_free(log);
   scratch_remove(folder);
 }
@@ -126,7 +125,7 @@ static void take_lanes(void) {
     pthread_barrier_wait(&captured);
     for (int i = 0; i < OWNED; i++) CHECK_EQUAL(producers[i].answer, WEIR_ACCEPTED);
     uint64_t lane = lane_options().lane_bytes, bytes = blocks_of(directory, "ring");
-    CHECK(bytes >= OWNED * lane && bytes < (OWNED + 1) * (lane + lane / 4));
+    CHECK(bytes >= OWNED * lane && bytes < (OWNED + 1) * lane + lane / 2);
     CHECK_EQUAL(is_ready(log, OWNED), 0); /* the spare one */
     if (checks_failed) _exit(1);
     kill(getpid(), SIGKILL);

@@ -2,9 +2,9 @@
  * prefaulter.c: the prefaulter, a thread that keeps page faults and allocations out of captures. That may wait for the
  * disk; nobody waits for this thread. Before Linux 5.14 it ends at once, and captures do and wait for it all.
  *
- * A new ring has the first lane's blocks, and the first of its pages. This thread populates (MADV_POPULATE_WRITE) the
- * rest of each lane that is in use, once, and keeps one more lane allocated and populated: for the next thread that
- * captures (see lane_pages.c).
+ * A new ring has the first lane's blocks, and the first of its pages. This thread keeps twice as many lanes ready as
+ * are in use, at least two: for the next threads that capture (see lane_pages.c). It populates (MADV_POPULATE_WRITE)
+ * each of them, once.
  *
  * When the kernel writes a mapped page back it write-protects it, so that the next store to it faults: 1.3 to 4.6 us,
  * paid by whoever captures next, once a page and writeback. So while events flow, and the ring lies on a disk, this
@@ -37,6 +37,7 @@ enum {
   LEAST_TICK_NS = 500000,        /* between looks: what a writeback may catch between two of them faults */
   MOST_TICK_NS = 4000000,
   QUIET_TICKS = 8,               /* looks at which nothing had moved before the deep sleep */
+  LEAST_READY = 2,               /* lanes */
   PIECE_BYTES = 32 * PAGE_BYTES  /* of a lane that is populated for the first time, between two looks at all lanes */
 };
 
@@ -69,26 +70,27 @@ static int populate_lane(const prefaulter *prefaulter, uint32_t number, uint64_t
   return error;
 }
 
-/* The lane that the next thread to capture will take: the first that is not in use. Null: there is none. */
-static lane *next_lane(const intake *intake) {
-  for (uint32_t i = 0; i < intake->owned_lanes; i++) {
-    if (!__atomic_load_n(&intake->lanes[i].used, __ATOMIC_RELAXED)) return &intake->lanes[i];
-  }
-  return NULL;
+/* Makes the lanes ready that the next threads to capture will take: the first ones. 0 or a negative errno. */
+static int make_lanes(const intake *intake) {
+  uint32_t wanted = 2 * __atomic_load_n(&intake->lanes_used, __ATOMIC_RELAXED);
+  if (wanted < LEAST_READY) wanted = LEAST_READY;
+  if (wanted > intake->owned_lanes) wanted = intake->owned_lanes;
+  int error = 0;
+  for (uint32_t i = 0; i < wanted && error == 0; i++) error = lane_pages_make(intake, &intake->lanes[i], 0);
+  return error;
 }
 
 /*
- * Populates the next piece of each lane that has its blocks, of what never was. Makes the next lane ready. Sets `*more`
- * if there is more to populate. 0 or a negative errno.
+ * Makes the next lanes ready, and populates the next piece of each lane that is, of what never was. Sets `*more` if
+ * there is more to populate. 0 or a negative errno.
  */
 static int fill_lanes(prefaulter *prefaulter, stretch *stretches, int *more) {
   const intake *intake = prefaulter->intake;
   const ring_header *header = intake->ring.header;
   uint64_t room = header->lane_stride - LANE_CONTROL_BYTES;
-  lane *next = next_lane(intake);
-  int error = next ? lane_pages_make(intake, next, 0) : 0; /* a full disk: the next capture tries again, and tells */
+  int error = make_lanes(intake);
   if (error == -EINVAL) return error;
-  error = *more = 0;
+  error = *more = 0; /* a full disk: the next lane's first capture tries again, and counts its refusal */
   for (uint32_t i = 0; i < intake->lane_count && error != -EINVAL; i++) {
     uint64_t *filled = &stretches[i].filled;
     if (*filled >= room || !__atomic_load_n(&intake->lanes[i].ready, __ATOMIC_RELAXED)) continue;
