@@ -45,8 +45,8 @@
  * weir_set_delivered goes with the third row.
  *
  * A reader belongs to one thread at a time. No function here prints, aborts, or takes or blocks a signal of the
- * caller's threads. The log's own threads block all signals: drainer, preparer and sealer; with the ring on a disk a
- * prefaulter; with batch_threads the batchers. With the option threadless there are none.
+ * caller's threads. The log's own threads block all signals: drainer, preparer, sealer and prefaulter; with
+ * batch_threads the batchers. With the option threadless there are none.
  *
  * Errors: a call that can fail answers a status and, where it takes a weir_error, fills it in with the errno, the path
  * and one line that says what is wrong, where, and what to do. `error` may always be null.
@@ -119,7 +119,8 @@ typedef struct weir_options {
   uint32_t spare_lanes;       /* of them, for threads without a lane: 2. 1 to lane_count - 1 */
   uint32_t clock;             /* weir_clock: WEIR_CLOCK_AUTO */
   uint64_t lane_bytes;        /* a power of two, above the largest record: 1 MiB */
-  uint64_t segment_bytes;     /* size of a segment file while it is active: 8 MiB. 1 MiB to 1 GiB, or less in tests */
+  uint64_t segment_bytes;     /* size of a segment file while it is active: 8 MiB. 1 MiB to 1 GiB, or less in tests. An
+                                 opening's first segment has 1 MiB, each further one twice the one before up to this */
   uint64_t max_event_bytes;   /* largest event, in bytes of encoded fields: WEIR_MAX_EVENT_BYTES. 64 to 1 MiB */
   uint64_t drain_interval_ns; /* longest time from a capture to its event in the log: 1 ms. 50 us to 10 s */
   uint64_t full_wait_ns;      /* how long a capture waits on a full lane before it does what full_policy says: 0.
@@ -165,12 +166,13 @@ typedef struct weir_options {
 
 /*
  * Bounds. max_bytes bounds the allocated bytes of all the log's files, as weir_stat.total_bytes counts them, at every
- * moment: room is reserved before a file is made, in whole blocks of the file system, up to 64 KiB each. Two things are
- * written beyond the limit, and count: copies of damaged bytes in quarantine/, and 128 bytes with the counts of a
- * recovery that found a loss. The smallest max_bytes is the ring, three segments and 256 KiB; with blocks above 4 KiB
- * each of these in whole blocks, and eight blocks and 224 KiB in place of the 256 KiB. With WEIR_LIMIT_REFUSE what a
- * recovery may need for a full ring is added. An opening with less is INVALID, and its message has the number. Opening
- * a log above its limit removes the oldest segments, or refuses, as limit_policy says.
+ * moment: room is reserved before a file is made, in whole blocks of the file system, up to 64 KiB each, and for all of
+ * the ring, however few lanes are in use. Two things are written beyond the limit, and count: copies of damaged bytes
+ * in quarantine/, and 128 bytes with the counts of a recovery that found a loss. The smallest max_bytes is the ring,
+ * three segments and 256 KiB; with blocks above 4 KiB each of these in whole blocks, and eight blocks and 224 KiB in
+ * place of the 256 KiB. With WEIR_LIMIT_REFUSE what a recovery may need for a full ring is added. An opening with less
+ * is INVALID, and its message has the number. Opening a log above its limit removes the oldest segments, or refuses, as
+ * limit_policy says.
  *
  * retain_bytes counts sealed segments only. retain_ns counts from a segment's last event or later. Both are checked
  * when a segment is sealed and at the opening; retain_ns also by a timer, at most once a minute. A segment is removed
@@ -327,9 +329,11 @@ typedef struct weir_recovery {
  * `options` may be null, for the defaults; `recovery` may be null. After a kill at any instruction the next call
  * recovers the same events with the same offsets and ids.
  *
- * Memory: the ring (lane_count x (lane_bytes + largest record)) and two segments, mapped; four segments once the
- * drainer had to wait for a segment. With the defaults some 35 MB. Four threads, three with the ring on tmpfs, besides
- * batch_threads; none with threadless.
+ * Memory and disk: less than 4 MiB with the defaults until the first event. Lanes get their blocks and pages as threads
+ * come: twice as many lanes (each of lane_bytes + the largest record) as are in use, at least two, up to lane_count. On
+ * a disk that is full then, the captures of a thread whose lane gets no blocks are refused with WEIR_DROP_STORAGE, until
+ * the lane gets them. Two segments are mapped, four once the drainer had to wait for one. With the defaults at most some
+ * 35 MB, and 50 MB then. Four threads besides batch_threads; none with threadless.
  *
  * Call it after the process has dropped privileges (setuid) and closed descriptors (closefrom, as a daemon does): a log
  * that loses the right to its directory, or its descriptors, stops growing and answers ACCESS or IO. LOCKED is answered

@@ -9,13 +9,20 @@
 
 typedef struct sizing {
   int directory;
-  uint64_t bytes;
+  log_sizes sizes;
   int has_quarantine;
 } sizing;
 
+static uint64_t allocated_bytes(const struct stat *status) { return (uint64_t)status->st_blocks * 512; }
+
 uint64_t sizes_of_ring(const struct stat *status) {
-  uint64_t blocks = (uint64_t)status->st_blocks * 512, size = (uint64_t)status->st_size;
-  return blocks > size ? blocks : size;
+  uint64_t size = (uint64_t)status->st_size, allocated = allocated_bytes(status);
+  return allocated > size ? allocated : size;
+}
+
+static void add(log_sizes *sizes, const struct stat *status, int is_ring) {
+  sizes->allocated += allocated_bytes(status);
+  sizes->claimed += is_ring ? sizes_of_ring(status) : allocated_bytes(status);
 }
 
 static int take_file(void *context, const char *name) {
@@ -23,38 +30,38 @@ static int take_file(void *context, const char *name) {
   struct stat status;
   int error = sys_status_at(sizing->directory, name, &status);
   if (error != 0) return error == -ENOENT ? 0 : error; /* renamed or removed meanwhile */
-  int is_ring = strcmp(name, RING_NAME) == 0 || strcmp(name, RING_NEW_NAME) == 0;
-  sizing->bytes += is_ring ? sizes_of_ring(&status) : (uint64_t)status.st_blocks * 512;
+  add(&sizing->sizes, &status, strcmp(name, RING_NAME) == 0 || strcmp(name, RING_NEW_NAME) == 0);
   if (S_ISDIR(status.st_mode) && strcmp(name, QUARANTINE_NAME) == 0) sizing->has_quarantine = 1;
   return 0;
 }
 
 /* Adds a ring in another directory: it is one of the log's files. */
-static int take_ring(int directory, uint64_t *bytes) {
+static int take_ring(int directory, log_sizes *sizes) {
   ring_place place;
   struct stat status;
   int error = locator_find(directory, &place);
   if (error != 0) return error == -EBADMSG ? 0 : error;
   if (place.where == RING_ELSEWHERE && sys_status_at(place.directory, place.name, &status) == 0) {
-    *bytes += sizes_of_ring(&status);
+    add(sizes, &status, 1);
   }
   locator_leave(&place);
   return 0;
 }
 
-static int take_quarantine(int directory, uint64_t *bytes) {
+static int take_quarantine(int directory, log_sizes *sizes) {
   sizing quarantine = {.directory = sys_open_directory_at(directory, QUARANTINE_NAME)};
   if (quarantine.directory < 0) return 0; /* it can't be read: somebody else has made it */
   int error = sys_list(quarantine.directory, take_file, &quarantine);
-  *bytes += quarantine.bytes;
+  sizes->allocated += quarantine.sizes.allocated;
+  sizes->claimed += quarantine.sizes.allocated;
   sys_close(quarantine.directory);
   return error;
 }
 
-int sizes_of_log(int directory, uint64_t *bytes) {
+int sizes_of_log(int directory, log_sizes *sizes) {
   sizing files = {.directory = directory};
   int error = sys_list(directory, take_file, &files);
-  if (error == 0) error = take_ring(directory, &files.bytes);
-  *bytes = files.bytes;
-  return error != 0 || !files.has_quarantine ? error : take_quarantine(directory, bytes);
+  if (error == 0) error = take_ring(directory, &files.sizes);
+  *sizes = files.sizes;
+  return error != 0 || !files.has_quarantine ? error : take_quarantine(directory, sizes);
 }

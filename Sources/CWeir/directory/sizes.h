@@ -7,11 +7,16 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+typedef struct log_sizes {
+  uint64_t allocated; /* bytes on the disk */
+  uint64_t claimed;   /* the same, the ring as if it were there in full: see sizes_of_ring */
+} log_sizes;
+
 /*
- * Adds up the allocated bytes of every file in the log's directory, in quarantine/, and of a ring that lies elsewhere.
- * A ring counts in full. 0 or a negative errno. One status call a file.
+ * Adds up every file in the log's directory, in quarantine/, and a ring that lies elsewhere. 0 or a negative errno. One
+ * status call a file.
  */
-int sizes_of_log(int directory, uint64_t *bytes);
+int sizes_of_log(int directory, log_sizes *sizes);
 
 /* What a ring's file may take: a lane that is a hole gets its blocks without being asked for them. */
 uint64_t sizes_of_ring(const struct stat *status);

@@ -295,7 +295,9 @@ static weir_status sum_up(summing *summing, weir_error *error) {
     result = 0;
   }
   if (result != 0) return failure(summing, result, RING_NAME, error);
-  result = sizes_of_log(summing->directory, &summing->stat->total_bytes);
+  log_sizes sizes = {0};
+  result = sizes_of_log(summing->directory, &sizes);
+  summing->stat->total_bytes = sizes.allocated;
   return result == 0 ? WEIR_OK : failure(summing, result, NULL, error);
 }
 

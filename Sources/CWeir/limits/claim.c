@@ -29,13 +29,14 @@ static int make_room(retention *retention, uint64_t bytes) {
 
 /* Adds the files up anew: they may take less than was counted, because somebody emptied quarantine/, say. */
 static void measure(retention *retention) {
-  uint64_t now = sys_monotonic_ns(), before = load(&retention->used), used;
+  uint64_t now = sys_monotonic_ns(), before = load(&retention->used);
+  log_sizes sizes;
   if (now - retention->measured_at < LEAST_PAUSE_NS || load(&retention->batch_taken) > 0) return;
   retention->measured_at = now;
-  if (sizes_of_log(retention->held->directory, &used) != 0) return;
+  if (sizes_of_log(retention->held->directory, &sizes) != 0) return;
   if (load(&retention->batch_taken) > 0) return; /* a batch was begun meanwhile: its file may be in the sum */
   /* The sum counts only if nothing changed meanwhile: a segment that is being sealed may be in it twice, or not. */
-  __atomic_compare_exchange_n(&retention->used, &before, used, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE); /* B1 */
+  __atomic_compare_exchange_n(&retention->used, &before, sizes.claimed, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE); /* B1 */
 }
 
 int claim_bytes(retention *retention, uint64_t bytes, int urgent) {

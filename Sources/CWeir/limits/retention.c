@@ -89,10 +89,10 @@ static int list_sealed(retention *retention) {
 }
 
 int retention_survey(retention *retention) {
-  uint64_t used;
+  log_sizes sizes;
   int error = list_sealed(retention);
-  if (error == 0) error = sizes_of_log(retention->held->directory, &used);
-  if (error == 0) __atomic_store_n(&retention->used, used, __ATOMIC_RELEASE); /* B1 */
+  if (error == 0) error = sizes_of_log(retention->held->directory, &sizes);
+  if (error == 0) __atomic_store_n(&retention->used, sizes.claimed, __ATOMIC_RELEASE); /* B1 */
   return error;
 }
 
