@@ -13,7 +13,7 @@
 #include "drainer.h"
 #include "format/format.h"
 
-/* Each thread captures so many before the file is cut, together less than the first segment; then until it is refused. */
+/* Each thread captures so many before the file is cut, together less than a segment; and then until it is refused. */
 enum { THREADS = 2, EVENTS = 2000 };
 
 /* What the child says. */

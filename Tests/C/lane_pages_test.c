@@ -32,7 +32,9 @@ static weir_log *open_lanes(const char *directory) {
 }
 
 static lane *lane_at(weir_log *log, int index) { return &((event_log *)log)->intake.lanes[index]; }
-static int is_ready(weir_log *log, int index) { return (int)__atomic_load_n(&lane_at(log, index)->ready, __ATOMIC_RELAXED); }
+static uint32_t is_ready(weir_log *log, int index) {
+  return __atomic_load_n(&lane_at(log, index)->ready, __ATOMIC_RELAXED);
+}
 
 static uint64_t blocks_of(const char *directory, const char *name) {
   struct stat status;

@@ -1,4 +1,4 @@
-/* lane_pages.h: a lane's blocks on the disk and its pages in memory, made before its first capture. See lane_pages.c. */
+/* lane_pages.h: a lane's blocks on the disk and its pages in memory, before its first capture. See lane_pages.c. */
 #ifndef WEIR_LANE_PAGES_H
 #define WEIR_LANE_PAGES_H
 

@@ -271,7 +271,8 @@ static int keep_in_place(int fd) {
  * Before Linux 6.9 tmpfs gives up at a signal and undoes what it did. Under a profiler's timer a large file would never
  * be done, so each time that happens the pieces become smaller. 0 or a negative errno.
  */
-static int allocate_in_pieces(int fd, uint64_t from, uint64_t bytes, int (*allocate)(int, int, off_t, off_t), int mode) {
+static int allocate_in_pieces(int fd, uint64_t from, uint64_t bytes, int (*allocate)(int, int, off_t, off_t),
+                              int mode) {
   enum { LEAST_PIECE_BYTES = 64 << 10 };
   uint64_t piece = bytes, to = from + bytes;
   for (uint64_t at = from; at < to;) {
@@ -714,7 +715,8 @@ int sys_membarrier_register(void) {
 extern char __libc_single_threaded __attribute__((weak)); /* glibc 2.32 */
 
 int sys_membarrier_is_cheap(void) {
-  return (&__libc_single_threaded && __libc_single_threaded) || __atomic_load_n(&membarrier_registered, __ATOMIC_RELAXED);
+  if (&__libc_single_threaded && __libc_single_threaded) return 1;
+  return __atomic_load_n(&membarrier_registered, __ATOMIC_RELAXED);
 }
 
 int sys_membarrier(void) {

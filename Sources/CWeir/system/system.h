@@ -24,7 +24,7 @@ int sys_open_or_create(int at, const char *name);            /* fd, read and wri
 int64_t sys_read_at(int fd, void *bytes, uint64_t count, uint64_t at); /* bytes read; fewer only at the end */
 int sys_write_at(int fd, const void *bytes, uint64_t count, uint64_t at); /* all of it, or an error */
 int sys_allocate(int fd, uint64_t bytes);                    /* real blocks for [0, bytes) */
-int sys_allocate_more(int fd, uint64_t from, uint64_t bytes); /* real blocks inside a file that sys_allocate began, whose
+int sys_allocate_more(int fd, uint64_t from, uint64_t bytes); /* real blocks in a file that sys_allocate began, whose
                                                                 size stays. -EOPNOTSUPP where the file system can't. For
                                                                 captures too: no point where a thread is cancelled */
 int sys_truncate(int fd, uint64_t bytes);

@@ -22,7 +22,8 @@ extension Tracker {
     /// The size of a lane, in bytes. A power of two, and larger than the largest event. Default 1 MiB.
     public var laneBytes: Int
 
-    /// The size of a segment file while it is being filled, in bytes. Default 8 MiB; range 1 MiB–1 GiB.
+    /// The size of a segment file while it is being filled, in bytes. The first segment of an opening has 1 MiB, each
+    /// further segment twice the size of the one before, up to this size. Default 8 MiB; range 1 MiB–1 GiB.
     public var segmentBytes: Int
 
     /// The maximum size of an event, in bytes of encoded fields and bound scope. Default 68 KiB; range 64 bytes–1 MiB.
