@@ -52,6 +52,8 @@ static void after_fork_in_child(void) {
     intake->producer.detached = 1;
     intake->producer.type_count = 0;
     if (intake->ring.inherited) sys_map_private(intake->ring.bytes, intake->ring.size);
+    sys_close_file(intake->ring.fd, &intake->ring.file);
+    intake->ring.fd = -1;
     /* A log that is just being opened may have no lanes yet. */
     for (uint32_t i = 0; intake->lanes && i < intake->lane_count; i++) {
       lane *lane = &intake->lanes[i];

@@ -88,10 +88,10 @@ static weir_status attach(intake *intake, const ring_place *place, weir_error *e
 }
 
 void ring_detach(intake *intake) {
+  sigbus_forget(intake->ring.bytes);
+  forks_hold(); /* a forked child maps private memory over the ring, and closes its file */
   sys_close_file(intake->ring.fd, &intake->ring.file);
   intake->ring.fd = -1;
-  sigbus_forget(intake->ring.bytes);
-  forks_hold(); /* a forked child maps private memory over the ring */
   if (intake->ring.bytes) sys_unmap(intake->ring.bytes, intake->ring.size);
   intake->ring.bytes = NULL;
   intake->ring.header = NULL;

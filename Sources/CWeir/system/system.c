@@ -303,6 +303,8 @@ static int bare_fallocate(int fd, int mode, off_t from, off_t bytes) {
 int sys_allocate_more(int fd, uint64_t from, uint64_t bytes) {
   FAULT();
   FAILING(WEIR_FAIL_GROW, fd);
+  int over = check_size_limit(from + bytes); /* also of a file whose size stays */
+  if (over != 0) return over;
   OBSERVE(.fd = fd);
   return allocate_in_pieces(fd, from, bytes, bare_fallocate, FALLOC_FL_KEEP_SIZE);
 }
