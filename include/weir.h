@@ -330,9 +330,9 @@ typedef struct weir_recovery {
  * recovers the same events with the same offsets and ids.
  *
  * Memory and disk: less than 4 MiB with the defaults until the first event. Lanes get their blocks and pages as threads
- * come: twice as many lanes (each of lane_bytes + the largest record) as are in use, at least two, up to lane_count. If
- * the disk is full by then, captures of a thread whose lane gets no blocks are refused with WEIR_DROP_STORAGE, until the
- * lane gets them. Two segments are mapped; four once the drainer had to wait for one. With all lanes in use some 35 MB,
+ * come: twice as many lanes (each of lane_bytes + the largest record) as are in use, up to lane_count. If the disk is
+ * full by then, threads without a lane share the spare lanes that are ready, at least one, until these are full. Two
+ * segments are mapped; four once the drainer had to wait for one. With all lanes in use some 35 MB,
  * with the defaults. Four threads besides batch_threads; none with threadless.
  *
  * Call it after the process has dropped privileges (setuid) and closed descriptors (closefrom, as a daemon does): a log

@@ -59,7 +59,7 @@ enum {
   WEIR_DROP_CLOSED = 4,    /* the log is closed */
   WEIR_DROP_DETACHED = 5,  /* this process is a fork of the one that opened the log */
   WEIR_DROP_STORAGE = 6,   /* the lane is full and the log cannot grow: no space, or an error of the disk; or there is
-                              no space for the lane */
+                              no space for a lane, and none to share */
   WEIR_DROP_INVALID = 7,   /* an undefined type, or fields that are not those of the type's definition */
   /* No answers of a capture: events that were accepted, and are lost for one of these reasons. */
   WEIR_LOST_OVERWRITTEN = 8, /* overwritten before it was in the log: WEIR_FULL_DROP_OLDEST */

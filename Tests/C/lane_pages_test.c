@@ -1,18 +1,23 @@
 /*
  * lane_pages_test.c: what a new log takes, and that it takes more when threads come: lanes get their blocks when they
- * are used, on a full disk they refuse, counted, and neither a signal handler nor a host that closes descriptors is
- * surprised.
+ * are used; on a full disk threads share the lanes that are ready; and neither a signal handler nor a host that closes
+ * descriptors is surprised.
  */
 #include "capture_check.h"
 
 #include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
 
+#include "capture/lane_pages.h"
 #include "directory/sizes.h"
 #include "log/log.h"
 #include "ring/ring.h"
 #include "system/system.h"
+#include "weir_failing.h"
 
-enum { OWNED = 4, SPARE = 1, LANES = OWNED + SPARE };
+enum { OWNED = 4, SPARE = 2, LANES = OWNED + SPARE };
 
 static weir_options lane_options(void) {
   weir_options options;
@@ -74,9 +79,11 @@ static void new_log(void) {
   const char *directory = join(folder, "log");
   weir_log *log = open_default(directory, NULL);
   REQUIRE(log);
-  CHECK_AWAIT(is_ready(log, 1)); /* there is a lane for the second thread, too */
-  CHECK_EQUAL(is_ready(log, 2), 0);
-  sleep_ns(20000000); /* until all of both is populated */
+  weir_options options;
+  weir_options_init(&options);
+  int first_spare = (int)(options.lane_count - options.spare_lanes);
+  sleep_ns(20000000); /* until all is populated */
+  for (int i = 0; i < (int)options.lane_count; i++) CHECK_EQUAL(is_ready(log, i), i == 0 || i == first_spare);
   CHECK(disk_bytes(directory) <= 4 << 20);
   CHECK(resident_bytes(directory) <= 4 << 20);
   close_and_free(log);
@@ -87,23 +94,47 @@ static void new_log(void) {
 
 static pthread_barrier_t captured, may_end;
 
+#define UNTIL_FULL UINT64_MAX /* until the log can't grow and a lane is full */
+
 typedef struct producer {
   weir_log *log;
   uint32_t type;
   uint64_t number; /* of the producer */
-  uint64_t tries;
+  uint64_t tries;  /* or UNTIL_FULL */
+  uint64_t accepted;
   int32_t answer; /* the last */
 } producer;
 
-/* A thread with a lane of its own until may_end. */
+static int32_t capture_next(producer *producer) {
+  int32_t answer = capture_numbered(producer->log, producer->type, producer->number, producer->accepted, 1000, NULL);
+  producer->accepted += answer == WEIR_ACCEPTED;
+  return producer->answer = answer;
+}
+
+/* A thread that captures, and lives until may_end. */
 static void *produce(void *context) {
   producer *producer = context;
   for (uint64_t i = 0; i < producer->tries; i++) {
-    producer->answer = capture_numbered(producer->log, producer->type, producer->number, i, 100, NULL);
+    int32_t answer = capture_next(producer);
+    if (producer->tries != UNTIL_FULL || answer == WEIR_ACCEPTED) continue;
+    if (answer == WEIR_DROP_STORAGE) break;
+    sleep_ns(100000);
   }
   pthread_barrier_wait(&captured);
   pthread_barrier_wait(&may_end);
   return NULL;
+}
+
+static void twice_as_many(void) {
+  test("twice as many lanes of each kind are ready as are in use");
+  char *folder = scratch();
+  weir_log *log = open_lanes(join(folder, "log"));
+  CHECK_EQUAL(capture_numbered(log, define_numbered(log), 0, 0, 10, NULL), WEIR_ACCEPTED);
+  CHECK_AWAIT(is_ready(log, 1) && is_ready(log, OWNED + 1));
+  sleep_ns(20000000);
+  CHECK_EQUAL(is_ready(log, 2), 0);
+  close_and_free(log);
+  scratch_remove(folder);
 }
 
 static void take_lanes(void) {
@@ -126,9 +157,7 @@ static void take_lanes(void) {
     }
     pthread_barrier_wait(&captured);
     for (int i = 0; i < OWNED; i++) CHECK_EQUAL(producers[i].answer, WEIR_ACCEPTED);
-    uint64_t lane = lane_options().lane_bytes, bytes = blocks_of(directory, "ring");
-    CHECK(bytes >= OWNED * lane && bytes < (OWNED + 1) * lane + lane / 2);
-    CHECK_EQUAL(is_ready(log, OWNED), 0); /* the spare one */
+    CHECK(blocks_of(directory, "ring") >= (OWNED + 1) * lane_options().lane_bytes);
     if (checks_failed) _exit(1);
     kill(getpid(), SIGKILL);
   }
@@ -145,30 +174,151 @@ static void take_lanes(void) {
 
 /* ---- No space ---------------------------------------------------------------------------------------------------- */
 
-/* Runs a thread that captures once or more; answers its last answer. */
-static int32_t capture_beside(weir_log *log, uint32_t type, uint64_t number, uint64_t tries) {
+/* Runs a thread that captures once or more. */
+static producer capture_beside(weir_log *log, uint32_t type, uint64_t number, uint64_t tries) {
   pthread_t thread;
   producer producer = {.log = log, .type = type, .number = number, .tries = tries};
   pthread_barrier_init(&captured, NULL, 1);
   pthread_barrier_init(&may_end, NULL, 1);
   REQUIRE(pthread_create(&thread, NULL, produce, &producer) == 0);
   pthread_join(thread, NULL);
-  return producer.answer;
+  return producer;
 }
 
-/* Takes the first lane, and keeps every other from getting blocks. */
+/* Takes the first lane, and keeps every other but the first spare one from getting blocks. */
 static weir_log *open_full(const char *directory, uint32_t *type) {
   weir_log *log = open_lanes(directory);
+  weir_fault_set("sys_allocate_more", 1, UINT64_MAX, ENOSPC);
   *type = define_numbered(log);
   CHECK_EQUAL(capture_numbered(log, *type, 0, 0, 10, NULL), WEIR_ACCEPTED);
-  CHECK_AWAIT(is_ready(log, 1));
-  lane_at(log, 1)->taken = 1; /* as if by a thread that captured nothing yet */
-  weir_fault_set("sys_allocate_more", 1, UINT64_MAX, ENOSPC);
   return log;
 }
 
-static void no_space_for_a_lane(void) {
-  test("on a full disk a thread without blocks for its lane is refused, each refusal is counted, also after a kill");
+enum { SHARERS = 2 * OWNED };
+
+/* Threads that live until all of them have captured so often. The numbers of their events go on where they stopped. */
+static void start_threads(weir_log *log, uint32_t type, uint64_t tries, producer producers[SHARERS],
+                          pthread_t threads[SHARERS]) {
+  pthread_barrier_init(&captured, NULL, SHARERS + 1);
+  pthread_barrier_init(&may_end, NULL, SHARERS + 1);
+  for (int i = 0; i < SHARERS; i++) {
+    producers[i].log = log;
+    producers[i].type = type;
+    producers[i].number = 1 + (uint64_t)i;
+    producers[i].tries = tries;
+    REQUIRE(pthread_create(&threads[i], NULL, produce, &producers[i]) == 0);
+  }
+  pthread_barrier_wait(&captured);
+}
+
+static void end_threads(pthread_t threads[SHARERS]) {
+  pthread_barrier_wait(&may_end);
+  for (int i = 0; i < SHARERS; i++) pthread_join(threads[i], NULL);
+}
+
+static void threads_share(void) {
+  test("on a full disk threads without blocks for their lane share a spare lane; a kill loses nothing of it");
+  for (int killed = 0; killed < 2; killed++) {
+    char *folder = scratch();
+    const char *directory = join(folder, "log");
+    pid_t child = killed ? fork() : 0;
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      if (killed) checks_failed = 0;
+      uint32_t type;
+      producer producers[SHARERS] = {0};
+      pthread_t threads[SHARERS];
+      weir_log *log = open_full(directory, &type);
+      start_threads(log, type, 50, producers, threads);
+      for (int i = 0; i < SHARERS; i++) CHECK_EQUAL(producers[i].accepted, 50);
+      for (int i = 1; i < LANES; i++) CHECK_EQUAL(is_ready(log, i), i == OWNED);
+      if (killed) {
+        if (checks_failed == 0) kill(getpid(), SIGKILL);
+        _exit(1);
+      }
+      weir_fault_set("", 0, 0, 0); /* from now on there is space */
+      end_threads(threads);
+      sleep_ns(2 * LANE_RETRY_NS);
+      CHECK_EQUAL(capture_numbered(log, type, 0, 1, 10, NULL), WEIR_ACCEPTED);
+      CHECK_EQUAL(capture_beside(log, type, SHARERS + 1, 10).accepted, 10);
+      CHECK_EQUAL(is_ready(log, 1), 1);
+      close_and_free(log);
+    }
+    if (killed) CHECK_EQUAL(wait_for(child), 1000 + SIGKILL);
+    if (killed) close_and_free(open_lanes(directory));
+    found_log found = read_log(directory);
+    check_sound(&found);
+    CHECK_EQUAL(found.gaps, 0);
+    for (int i = 1; i <= SHARERS; i++) CHECK_EQUAL(check_producer(&found, (uint64_t)i), 50);
+    CHECK_EQUAL(found.count, SHARERS * 50 + (killed ? 1 : 12));
+    found_free(&found);
+    scratch_remove(folder);
+  }
+}
+
+/* From now on no file of the log is made or grows. */
+static int fill_simulated(const char *directory) {
+  int fault = weir_fail_begin(directory, WEIR_FAIL_GROW | WEIR_FAIL_CREATE, 0, UINT64_MAX, ENOSPC);
+  REQUIRE(fault > 0);
+  return fault;
+}
+
+static void mend_and_close(weir_log *log, int fault) {
+  weir_fail_end(fault);
+  CHECK_EQUAL(weir_drain(log, UINT64_C(60000000000), NULL, NULL), WEIR_OK);
+  close_and_free(log);
+}
+
+static void until_all_are_full(void) {
+  test("when the log can't grow either, captures are accepted until every lane that is ready is full");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  weir_log *log = open_lanes(directory);
+  producer here = {.log = log, .type = define_numbered(log)}, producers[SHARERS] = {0};
+  pthread_t threads[SHARERS];
+  CHECK_EQUAL(capture_next(&here), WEIR_ACCEPTED);
+  CHECK_AWAIT(is_ready(log, 1) && is_ready(log, OWNED + 1)); /* no more than these, and what is in use */
+  int fault = fill_simulated(directory);
+  while (capture_next(&here) != WEIR_DROP_STORAGE) continue;
+  start_threads(log, here.type, UNTIL_FULL, producers, threads);
+  const weir_options options = lane_options(); /* a lane is full when the largest record has no room */
+  uint64_t accepted = 0, lane_holds = (options.lane_bytes - options.max_event_bytes) / (1000 + NUMBERED_BYTES + 32);
+  for (int i = 0; i < SHARERS; i++) accepted += producers[i].accepted;
+  CHECK(here.accepted >= lane_holds);
+  CHECK(accepted >= (1 + SPARE) * lane_holds);
+  CHECK_EQUAL(is_ready(log, 2) + is_ready(log, 3), 0);
+  end_threads(threads);
+  mend_and_close(log, fault);
+  found_log found = read_log(directory);
+  check_sound(&found);
+  CHECK_EQUAL(check_producer(&found, 0), here.accepted);
+  CHECK_EQUAL(found.count, here.accepted + accepted);
+  found_free(&found);
+  scratch_remove(folder);
+}
+
+static void room_first(void) {
+  test("a thread takes a lane with room before one that an ended thread left full");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  weir_log *log = open_lanes(directory);
+  uint32_t type = define_numbered(log);
+  CHECK_EQUAL(capture_beside(log, type, 0, 1).accepted, 1);
+  CHECK_AWAIT(is_ready(log, 1));
+  int fault = fill_simulated(directory);
+  producer filled = capture_beside(log, type, 1, UNTIL_FULL);
+  CHECK_EQUAL(capture_beside(log, type, 2, 7).accepted, 7);
+  mend_and_close(log, fault);
+  found_log found = read_log(directory);
+  check_sound(&found);
+  CHECK_EQUAL(check_producer(&found, 1), filled.accepted);
+  CHECK_EQUAL(check_producer(&found, 2), 7);
+  found_free(&found);
+  scratch_remove(folder);
+}
+
+static void nothing_to_share(void) {
+  test("where a full disk leaves no lane to share, captures are refused; refusals are counted, also after a kill");
   for (int killed = 0; killed < 2; killed++) {
     char *folder = scratch();
     const char *directory = join(folder, "log");
@@ -179,15 +329,18 @@ static void no_space_for_a_lane(void) {
       uint32_t type;
       weir_counters counters;
       weir_log *log = open_full(directory, &type);
-      CHECK_EQUAL(capture_beside(log, type, 1, 7), WEIR_DROP_STORAGE);
+      lane_at(log, OWNED)->taken = 1; /* as if by a capture that takes long */
+      producer refused = capture_beside(log, type, 1, 7);
+      CHECK_EQUAL(refused.answer, WEIR_DROP_STORAGE);
+      CHECK_EQUAL(refused.accepted, 0);
       CHECK_EQUAL(capture_numbered(log, type, 0, 1, 10, NULL), WEIR_ACCEPTED); /* a lane in use has its blocks */
       weir_count(log, &counters);
       CHECK_EQUAL(counters.dropped[WEIR_DROP_STORAGE], 7);
       CHECK_EQUAL(counters.accepted, 2);
       if (killed && checks_failed == 0) kill(getpid(), SIGKILL);
+      lane_at(log, OWNED)->taken = 0;
+      CHECK_EQUAL(capture_beside(log, type, 2, 1).answer, WEIR_ACCEPTED);
       weir_fault_set("", 0, 0, 0);
-      CHECK_EQUAL(capture_beside(log, type, 2, 1), WEIR_ACCEPTED);
-      lane_at(log, 1)->taken = 0;
       close_and_free(log);
       if (killed) _exit(1);
     }
@@ -203,31 +356,118 @@ static void no_space_for_a_lane(void) {
   }
 }
 
-/* A capture in a signal handler that interrupts another one of its thread. */
+/* A capture in a signal handler that interrupts two others of its thread. */
 static void in_a_signal(void) {
   test("a signal handler's first capture to a spare lane: refused on a full disk, else accepted; errno stays");
   char *folder = scratch(), payload[NUMBERED_BYTES] = {0};
   const char *directory = join(folder, "log");
   uint32_t type;
   weir_log *log = open_full(directory, &type);
-  weir_record outer;
+  weir_record outer, inner;
   CHECK_EQUAL(weir_begin(log, &outer), WEIR_ACCEPTED);
+  CHECK_EQUAL(weir_begin_in_signal(log, &inner), WEIR_ACCEPTED);
   for (int full = 1; full >= 0; full--) {
     if (!full) weir_fault_set("", 0, 0, 0);
+    if (!full) sleep_ns(2 * LANE_RETRY_NS);
     payload[0] = 9; /* the producer */
     errno = 77;
     int32_t answer = weir_capture_in_signal(log, type, payload, sizeof payload, NULL);
     CHECK_EQUAL(errno, 77);
     CHECK_EQUAL(answer, full ? WEIR_DROP_STORAGE : WEIR_ACCEPTED);
   }
+  weir_cancel(&inner);
   weir_cancel(&outer);
-  lane_at(log, 1)->taken = 0;
   close_and_free(log);
   found_log found = read_log(directory);
   check_sound(&found);
   CHECK_EQUAL(check_producer(&found, 9), 1);
   CHECK_EQUAL(found.gaps, 1);
   found_free(&found);
+  scratch_remove(folder);
+}
+
+/* Writes into a file until the file system is full. */
+static void fill_disk(const char *path) {
+  static const char zeros[65536];
+  int fd = open(path, O_WRONLY | O_CREAT, 0600);
+  REQUIRE(fd >= 0);
+  for (size_t piece = sizeof zeros; piece >= 512; piece /= 2) {
+    while (write(fd, zeros, piece) > 0) continue;
+  }
+  close(fd);
+}
+
+/* Whether the log has a producer's events 0 to `count` - 1, once each: who shares lanes has no order. */
+static int has_all(const found_log *found, uint64_t producer, uint64_t count) {
+  uint8_t *there = calloc(count + 1, 1);
+  uint64_t wrong = 0, seen = 0;
+  REQUIRE(there);
+  for (uint64_t i = 0; i < found->count; i++) {
+    const found_event *event = &found->events[i];
+    if (event->producer != producer) continue;
+    seen++;
+    wrong += event->number >= count || there[event->number]++ > 0;
+  }
+  free(there);
+  return wrong == 0 && seen == count;
+}
+
+/* Captures with a full disk below the log. Is killed then, or captures with space again, and closes. */
+static void capture_on_full(const char *directory, const char *filling, int killed, uint64_t *told) {
+  enum { EACH = 20 };
+  weir_log *log = open_lanes(directory);
+  uint32_t type = define_numbered(log);
+  producer producers[SHARERS] = {0};
+  pthread_t threads[SHARERS];
+  fill_disk(filling);
+  start_threads(log, type, EACH, producers, threads);
+  end_threads(threads);
+  for (int i = 0; i < SHARERS; i++) CHECK_EQUAL(producers[i].accepted, EACH);
+  start_threads(log, type, UNTIL_FULL, producers, threads);
+  for (int i = 0; i < SHARERS; i++) told[i] = producers[i].accepted;
+  if (killed && checks_failed == 0) kill(getpid(), SIGKILL);
+  CHECK_EQUAL(unlink(filling), 0);
+  end_threads(threads);
+  CHECK_EQUAL(weir_drain(log, UINT64_C(60000000000), NULL, NULL), WEIR_OK);
+  CHECK_EQUAL(capture_beside(log, type, SHARERS + 1, 10).accepted, 10);
+  close_and_free(log);
+}
+
+static void full_file_system(void) {
+  test("a tmpfs that fills up right after the opening: every thread captures until the lanes are full");
+  char *folder = scratch();
+  uint64_t *told = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(told != MAP_FAILED);
+  pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    checks_failed = 0;
+    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("weir", folder, "tmpfs", 0, "mode=0700,size=32m") != 0) {
+      printf("SKIPPED: a full tmpfs, because mounting one takes privileges: %s\n", strerror(errno));
+      _exit(0);
+    }
+    for (int killed = 0; killed < 2; killed++) {
+      const char *directory = join(folder, killed ? "killed" : "closed"), *filling = join(folder, "filling");
+      pid_t host = fork();
+      REQUIRE(host >= 0);
+      if (host == 0) {
+        checks_failed = 0;
+        capture_on_full(directory, filling, killed, told);
+        _exit(checks_failed != 0);
+      }
+      CHECK_EQUAL(wait_for(host), killed ? 1000 + SIGKILL : 0);
+      unlink(filling);
+      if (killed) close_and_free(open_lanes(directory));
+      found_log found = read_log(directory);
+      check_sound(&found);
+      for (int i = 0; i < SHARERS; i++) CHECK(has_all(&found, 1 + (uint64_t)i, told[i]));
+      found_free(&found);
+    }
+    _exit(checks_failed != 0); /* the mount goes with its namespace */
+  }
+  CHECK_EQUAL(wait_for(child), 0);
+  munmap(told, 4096);
   scratch_remove(folder);
 }
 
@@ -245,7 +485,7 @@ static void no_descriptor(void) {
   lane_at(log, 1)->taken = 1;
   int number = ((event_log *)log)->intake.ring.fd, victim = open(join(folder, "victim"), O_RDWR | O_CREAT, 0600);
   REQUIRE(victim >= 0 && dup2(victim, number) == number);
-  CHECK_EQUAL(capture_beside(log, type, 1, 20), WEIR_ACCEPTED);
+  CHECK_EQUAL(capture_beside(log, type, 1, 20).accepted, 20);
   struct stat status;
   REQUIRE(fstat(victim, &status) == 0);
   CHECK(status.st_size == 0 && status.st_blocks == 0);
@@ -270,7 +510,7 @@ static void no_fallocate(void) {
   weir_options options = lane_options();
   CHECK(blocks_of(directory, "ring") >= ring_file_bytes(&options));
   uint32_t type = define_numbered(log);
-  for (uint64_t i = 0; i < OWNED; i++) CHECK_EQUAL(capture_beside(log, type, i, 3), WEIR_ACCEPTED);
+  for (uint64_t i = 0; i < OWNED; i++) CHECK_EQUAL(capture_beside(log, type, i, 3).accepted, 3);
   weir_fault_set("", 0, 0, 0);
   close_and_free(log);
   scratch_remove(folder);
@@ -296,9 +536,14 @@ static void counts_in_full(void) {
 int main(void) {
   setvbuf(stdout, NULL, _IOLBF, 0);
   new_log();
+  twice_as_many();
   take_lanes();
-  no_space_for_a_lane();
+  threads_share();
+  until_all_are_full();
+  room_first();
+  nothing_to_share();
   in_a_signal();
+  full_file_system();
   no_descriptor();
   no_fallocate();
   counts_in_full();

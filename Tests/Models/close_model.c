@@ -35,6 +35,16 @@ static void set_up_full(void) {
   world_log->intake.lanes[0].taken = world_log->intake.lanes[1].taken = 1;
 }
 
+/* Both lanes are holes, so that a first capture sees to their blocks. */
+static void set_up_new(void) {
+  set_up();
+  for (uint32_t i = 0; i < world_log->intake.lane_count; i++) {
+    lane *lane = &world_log->intake.lanes[i];
+    lane->producer.own_tail = NULL;
+    lane->ready = lane->used = 0;
+  }
+}
+
 /* Without a further drain: the closer's must have been enough. */
 static void at_end(void) {
   if (!world_is_unmapped()) broken("the close has not ended, though every capture has");
@@ -52,6 +62,11 @@ static const twin twins[] = {
     {"busy-read-relaxed", "L3", TWIN_RELAX_LOAD, PLACE_BUSY, ANY_VALUE, 0},
     {0},
 };
+static const twin first_twins[] = {
+    {"no-membarrier", "L1", TWIN_SKIP_BARRIER, PLACE_OTHER, ANY_VALUE, 0},
+    {"busy-late", "L1", TWIN_DELAY_STORE, PLACE_BUSY, 1, 2},
+    {0},
+};
 static const twin unlaned_twins[] = {
     {"unlaned_users-relaxed", "L7", TWIN_RELAX_STORE, PLACE_VISITORS, ANY_VALUE, 0},
     {"unlaned_users-read-relaxed", "L7", TWIN_RELAX_LOAD, PLACE_VISITORS, ANY_VALUE, 0},
@@ -63,6 +78,10 @@ static const twin unlaned_twins[] = {
 const model close_model = {
     .name = "close", .labels = "L1, L3", .proves = "accepted means drained; nothing touches an unmapped ring",
     .set_up = set_up, .sleeps_run_out = 1, .threads = {closer, capturing}, .at_end = at_end, .twins = twins,
+};
+const model close_first_model = {
+    .name = "close-first", .labels = "L1, L3", .proves = "nor does a capture that sees to a lane's blocks",
+    .set_up = set_up_new, .sleeps_run_out = 1, .threads = {closer, late}, .at_end = at_end, .twins = first_twins,
 };
 const model close_unlaned_model = {
     .name = "close-unlaned", .labels = "L7", .proves = "nor do the counters of refusals without a lane",

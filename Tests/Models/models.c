@@ -14,8 +14,8 @@
 #include "explorer.h"
 
 extern const model lane_model, lane_32_model, lane_63_model, claim_model, signal_model, reentry_model, borrow_model,
-    scarce_model, sleep_model, sleep_again_model, sleep_two_model, close_model, close_unlaned_model, evict_model,
-    evict_again_model, drained_model, drained_32_model, drained_63_model, drained_roll_model,
+    scarce_model, sleep_model, sleep_again_model, sleep_two_model, close_model, close_first_model, close_unlaned_model,
+    evict_model, evict_again_model, drained_model, drained_32_model, drained_63_model, drained_roll_model,
     drained_evict_model, drained_again_model,
     drained_evict_again_model, durable_model, durable_again_model, durable_two_model,
     watched_model, failing_model, full_model, touched_model, prefault_model, delivered_model, batched_model,
@@ -23,9 +23,9 @@ extern const model lane_model, lane_32_model, lane_63_model, claim_model, signal
 
 static const model *const models[] = {
     &lane_model, &lane_32_model, &lane_63_model, &claim_model, &signal_model, &reentry_model, &borrow_model,
-    &scarce_model, &sleep_model, &sleep_again_model, &sleep_two_model, &close_model, &close_unlaned_model,
-    &evict_model, &evict_again_model, &drained_model, &drained_32_model, &drained_63_model, &drained_roll_model,
-    &drained_evict_model, &drained_again_model, &drained_evict_again_model, &durable_model,
+    &scarce_model, &sleep_model, &sleep_again_model, &sleep_two_model, &close_model, &close_first_model,
+    &close_unlaned_model, &evict_model, &evict_again_model, &drained_model, &drained_32_model, &drained_63_model,
+    &drained_roll_model, &drained_evict_model, &drained_again_model, &drained_evict_again_model, &durable_model,
     &durable_again_model, &durable_two_model, &watched_model, &failing_model, &full_model, &touched_model,
     &prefault_model, &delivered_model, &batched_model, &limit_model, &limit_batches_model,
 };

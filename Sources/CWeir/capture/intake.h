@@ -44,7 +44,7 @@ typedef struct lane {
   uint64_t losses_known_from; /* losses at earlier positions are no longer known */
   uint64_t closed_tail; /* UINT64_MAX: what `tail` points to once the log is closed or detached */
   uint32_t ready;       /* atomic: it has its blocks and its first pages, see lane_pages.h */
-  uint32_t used;        /* atomic: a capture came to it; before that its `own_tail` is null */
+  uint32_t used;        /* atomic: it was taken; before that its `own_tail` is null */
 } __attribute__((aligned(128))) lane;
 
 typedef enum log_state { STATE_OPEN, STATE_CLOSED, STATE_DETACHED } log_state;
@@ -150,6 +150,7 @@ typedef struct intake {
   uint32_t bell;    /* futex: rung to wake the drainer */
   uint32_t napping; /* it waits for its interval to pass; a lane that gets half full ends the wait */
   uint32_t lanes_used; /* atomic: how many lanes are `used` */
+  uint64_t retry_at;   /* atomic: when to try again to give a lane its blocks, see lane_pages.h */
   int32_t storage;  /* atomic: a weir_status, why the log cannot grow */
   int storage_errno;
 } intake;

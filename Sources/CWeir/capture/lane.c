@@ -2,8 +2,8 @@
  * lane.c: which lane a capture goes to, off the inlined path: claiming, borrowing, giving back, close.
  *
  * A lane has one producer at a time. A thread claims one of the owned lanes on its first capture and gives it back when
- * it ends. A capture that finds no lane free, or that interrupts another one of its thread (a signal handler, an
- * encoder that tracks), borrows a spare lane for itself alone.
+ * it ends. A capture that finds no lane free, or for whose lane the disk has no space, or that interrupts another one
+ * of its thread (a signal handler, an encoder that tracks), borrows a spare lane for itself alone.
  *
  * The orders that this rests on, each store with the load that pairs with it:
  *
@@ -193,10 +193,6 @@ static weir_place find_room(weir_lane *lane, int may_wait) {
   intake *intake = intake_of(lane->log);
   weir_place place = overflow_find(lane, may_wait);
   if (place.lane) return place;
-  if (place.drop != WEIR_DROP_CLOSED && !lane->own_tail) { /* the disk has no block for it, nor for its counters */
-    end_capture(lane);
-    return refused(count_unlaned(intake, place.drop));
-  }
   if (place.drop != WEIR_DROP_CLOSED) count_refusal(lane, place.drop);
   end_capture(lane);
   return place.drop == WEIR_DROP_CLOSED ? refused(count_after_close(intake, closed_reason(intake))) : place;
@@ -245,10 +241,57 @@ void lane_let_threads_go(void) {
 
 /* ---- Finding a lane ---------------------------------------------------------------------------------------------- */
 
+static int is_taken(const lane *lane) { return __atomic_load_n(&lane->taken, __ATOMIC_RELAXED) != 0; }
+static int is_ready(const lane *lane) { return __atomic_load_n(&lane->ready, __ATOMIC_RELAXED) != 0; }
+
 static int try_take(lane *lane) {
   uint32_t expected = 0;
-  return __atomic_load_n(&lane->taken, __ATOMIC_RELAXED) == 0 &&
+  return !is_taken(lane) &&
          __atomic_compare_exchange_n(&lane->taken, &expected, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED); /* L5 */
+}
+
+/*
+ * Whether a lane that the caller has taken has blocks and room. It is marked as busy while the ring is touched, so that
+ * a close does not unmap the ring under this.
+ */
+static int is_fit(lane *lane) {
+  weir_lane *producer = &lane->producer;
+  if (producer->own_tail && producer->position <= producer->limit) return 1;
+  __atomic_store_n(&producer->busy, 1, __ATOMIC_RELAXED); /* L1 */
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  int fit = overflow_is_fit(producer);
+  __atomic_store_n(&producer->busy, 0, __ATOMIC_RELEASE); /* L3 */
+  return fit;
+}
+
+/* A choice among the lanes of a kind: owned or spare ones. */
+typedef struct choice {
+  lane *best;    /* taken: it has blocks and room */
+  lane *full;    /* or else, taken: one that has blocks but no room */
+  int contended; /* others have lanes of the kind */
+} choice;
+
+/* Takes a lane that nobody has: one that is ready, or else one that gets its blocks now. */
+static choice take_lane(intake *intake, uint32_t from, uint32_t to) {
+  choice choice = {0};
+  for (uint32_t pass = 0; pass < 2 && !choice.best; pass++) {
+    for (uint32_t i = from; i < to && !choice.best; i++) {
+      lane *lane = &intake->lanes[i];
+      if (is_ready(lane) == (int)pass) continue;
+      if (!try_take(lane)) {
+        choice.contended = 1;
+      } else if (is_fit(lane)) {
+        choice.best = lane;
+      } else if (!choice.full && lane->producer.own_tail) {
+        choice.full = lane;
+      } else {
+        give_back(lane);
+        if (pass == 1) return choice; /* there is no space for the next ones either */
+      }
+    }
+  }
+  if (choice.best && choice.full) give_back(choice.full);
+  return choice;
 }
 
 /*
@@ -280,20 +323,26 @@ void lane_forget(intake *intake) {
   this_thread.claiming = 0;
 }
 
+/*
+ * A lane that is full is waited for, unless the log can't grow: then the thread borrows spare lanes, as long as one of
+ * them has room.
+ */
 static weir_lane *claim_lane(intake *intake) {
   thread_entry *entry = free_entry();
   /* Without the clean-up at the thread's end the lane would stay taken for ever. */
   if (!entry || !thread_key_made || pthread_setspecific(thread_key, &this_thread) != 0) return NULL;
-  for (uint32_t i = 0; i < intake->owned_lanes; i++) {
-    lane *lane = &intake->lanes[i];
-    if (!try_take(lane)) continue;
-    __atomic_add_fetch(&intake->references, 1, __ATOMIC_RELAXED);
-    entry->lane = &lane->producer;
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    __atomic_store_n(&entry->log, &intake->producer, __ATOMIC_RELAXED);
-    return &lane->producer;
+  choice choice = take_lane(intake, 0, intake->owned_lanes);
+  lane *lane = choice.best ? choice.best : choice.full;
+  if (!lane) return NULL;
+  if (!choice.best && overflow_is_stuck(intake)) {
+    give_back(lane);
+    return NULL;
   }
-  return NULL;
+  __atomic_add_fetch(&intake->references, 1, __ATOMIC_RELAXED);
+  entry->lane = &lane->producer;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  __atomic_store_n(&entry->log, &intake->producer, __ATOMIC_RELAXED);
+  return &lane->producer;
 }
 
 static weir_lane *find_lane(const intake *intake) {
@@ -317,13 +366,17 @@ static weir_lane *own_lane(intake *intake) {
   return lane;
 }
 
-static weir_lane *try_borrow(intake *intake) {
-  for (uint32_t i = intake->owned_lanes; i < intake->lane_count; i++) {
-    if (!try_take(&intake->lanes[i])) continue;
-    note_borrowed(&intake->lanes[i]);
-    return &intake->lanes[i].producer;
+/* A spare lane. `has_room`: not a full one, while others have lanes that may have room. */
+static weir_lane *try_borrow(intake *intake, int has_room) {
+  choice choice = take_lane(intake, intake->owned_lanes, intake->lane_count);
+  lane *lane = choice.best ? choice.best : choice.full;
+  if (!lane) return NULL;
+  if (!choice.best && choice.contended && has_room) {
+    give_back(lane);
+    return NULL;
   }
-  return NULL;
+  note_borrowed(lane);
+  return &lane->producer;
 }
 
 /*
@@ -334,9 +387,10 @@ static weir_lane *try_borrow(intake *intake) {
 static weir_lane *borrow_lane(intake *intake) {
   enum { SPINS = 64, YIELDS = 1000 };
   uint64_t wait = intake->options->full_wait_ns, deadline = 0;
+  int waits = this_thread.borrows == 0 && !this_thread.host_calls;
   for (uint32_t tries = 0;; tries++) {
-    weir_lane *lane = try_borrow(intake);
-    if (lane || lane_log_state(intake) != STATE_OPEN || this_thread.borrows > 0 || this_thread.host_calls) return lane;
+    weir_lane *lane = try_borrow(intake, waits && tries < SPINS);
+    if (lane || !waits || lane_log_state(intake) != STATE_OPEN) return lane;
     if (tries < SPINS) continue;
     if (tries < SPINS + YIELDS) {
       sched_yield();
@@ -349,8 +403,16 @@ static weir_lane *borrow_lane(intake *intake) {
   }
 }
 
+/* The reason for refusing a capture that found no lane: nobody has one of the spare ones, which gets no blocks. */
+static int32_t no_lane_reason(const intake *intake) {
+  for (uint32_t i = intake->owned_lanes; i < intake->lane_count; i++) {
+    if (!is_taken(&intake->lanes[i]) && !is_ready(&intake->lanes[i])) return WEIR_DROP_STORAGE;
+  }
+  return WEIR_DROP_NO_LANE;
+}
+
 static weir_place begin_in(intake *intake, weir_lane *lane, int may_wait) {
-  if (!lane) return refused(count_unlaned(intake, WEIR_DROP_NO_LANE));
+  if (!lane) return refused(count_unlaned(intake, no_lane_reason(intake)));
   __atomic_store_n(&lane->busy, 1, __ATOMIC_RELAXED); /* L1 */
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   return find_room(lane, may_wait);
@@ -378,7 +440,7 @@ weir_place weir_find_place_in_signal(weir_log *producer) {
   if (lane_log_state(intake) != STATE_OPEN) return refused(count_after_close(intake, closed_reason(intake)));
   if (is_limited(intake)) return refused(count_unlaned(intake, WEIR_DROP_STORAGE));
   weir_lane *lane = find_lane(intake);
-  if (!lane || lane->busy) lane = try_borrow(intake);
+  if (!lane || lane->busy) lane = try_borrow(intake, 0);
   return begin_in(intake, lane, 0);
 }
 

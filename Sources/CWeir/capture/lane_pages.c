@@ -1,12 +1,14 @@
 /*
  * lane_pages.c: see lane_pages.h.
  *
- * A new ring is a file with holes: an opening allocates the header, the definitions and the first lane. Each other lane
- * gets its blocks when it is about to be used, all of them at once: by the prefaulter ahead of time, or else by the
- * lane's first capture. So a log takes what its threads need; a lane that is in use has its blocks, and a full disk
- * never becomes a SIGBUS; and a lane that gets none on a full disk refuses its captures, counted, until it does.
+ * A new ring is a file with holes: an opening allocates the header, the definitions, the first lane and the first spare
+ * one. Each other lane gets its blocks when it is about to be used, all of them at once: by the prefaulter ahead of
+ * time, or else by the capture that takes the lane. So a log takes what its threads need, a lane that is taken has its
+ * blocks, and a full disk never becomes a SIGBUS. A thread for whose lane there is no space shares the spare lanes that
+ * are ready. The opening made one of them, so that there is one to share however early the disk is full.
  *
- * `ready` orders nothing: what it tells of is the kernel's. Two that make a lane ready at the same time do no harm.
+ * `ready` and `retry_at` order nothing: what they tell of is the kernel's. Two that make a lane ready at the same time
+ * do no harm.
  */
 #include "capture/lane_pages.h"
 
@@ -34,8 +36,10 @@ static void touch(uint8_t *from, uint64_t bytes) {
   }
 }
 
-int lane_pages_make(const intake *intake, lane *lane, int mine) {
+int lane_pages_make(intake *intake, lane *lane, int mine) {
   if (__atomic_load_n(&lane->ready, __ATOMIC_RELAXED)) return 0;
+  uint64_t now = sys_monotonic_ns();
+  if (now < __atomic_load_n(&intake->retry_at, __ATOMIC_RELAXED)) return -ENOSPC;
   int before = errno;
   uint8_t *from = (uint8_t *)lane->control;
   uint64_t bytes = intake->ring.header->lane_stride, first = LANE_CONTROL_BYTES + LANE_FIRST_BYTES;
@@ -47,6 +51,7 @@ int lane_pages_make(const intake *intake, lane *lane, int mine) {
     error = 0;
   }
   if (error == 0) __atomic_store_n(&lane->ready, 1, __ATOMIC_RELAXED);
+  else if (error != -EINVAL) __atomic_store_n(&intake->retry_at, now + LANE_RETRY_NS, __ATOMIC_RELAXED);
   errno = before;
   return error;
 }

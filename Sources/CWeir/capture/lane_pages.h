@@ -9,11 +9,14 @@
 /* Of a lane's records, what is populated before the first capture. The prefaulter populates the rest. */
 enum { LANE_FIRST_BYTES = 64 << 10 };
 
+/* After a failure nobody tries again for so long: a full disk may take milliseconds to say that it is. */
+enum { LANE_RETRY_NS = 10000000 };
+
 /*
  * Gives the lane its blocks and its first pages, unless it has them. `mine`: the caller holds the lane. For signal
  * handlers too: errno stays. 0 or a negative errno: then nothing of the lane may be stored to, its control page
  * included. -EINVAL: Linux can't populate, and the lane is not the caller's.
  */
-int lane_pages_make(const intake *intake, lane *lane, int mine);
+int lane_pages_make(intake *intake, lane *lane, int mine);
 
 #endif

@@ -71,10 +71,13 @@ static uint64_t deadline_of(const intake *intake, int evicts, int may_wait, uint
   return after(now, wait);
 }
 
+int overflow_is_stuck(const intake *intake) {
+  return __atomic_load_n(&intake->storage, __ATOMIC_ACQUIRE) != WEIR_OK; /* E1 */
+}
+
 /* The reason for refusing a capture when a lane stays full. */
 static int32_t full_reason(const intake *intake) {
-  int fails = __atomic_load_n(&intake->storage, __ATOMIC_ACQUIRE) != WEIR_OK; /* E1 */
-  return fails ? WEIR_DROP_STORAGE : WEIR_DROP_FULL;
+  return overflow_is_stuck(intake) ? WEIR_DROP_STORAGE : WEIR_DROP_FULL;
 }
 
 static weir_place none(int32_t reason) { return (weir_place){.drop = reason}; }
@@ -99,11 +102,13 @@ static int has_room(weir_lane *lane, const lane_view *view, const uint64_t *tail
   return *tail <= full;
 }
 
-/*
- * Before the first capture ever of a lane: sees to its blocks and pages. Until then its `own_tail` is null, so that no
- * capture takes the inlined path. 0: there is no space on the disk.
- */
-static int begin_use(intake *intake, weir_lane *producer) {
+static lane_view view_of(const weir_lane *lane) {
+  return (lane_view){.data = lane->data, .capacity = lane->mask + 1, .record_bytes = lane->record_bytes};
+}
+
+/* Before the first capture ever of a lane: sees to its blocks and pages. 0: there is no space on the disk. */
+static int begin_use(weir_lane *producer) {
+  intake *intake = intake_of(producer->log);
   lane *lane = lane_of(producer);
   if (lane_pages_make(intake, lane, 1) != 0) return 0;
   producer->own_tail = &lane->control->tail;
@@ -112,15 +117,21 @@ static int begin_use(intake *intake, weir_lane *producer) {
   return 1;
 }
 
+int overflow_is_fit(weir_lane *lane) {
+  lane_view view = view_of(lane);
+  uint64_t *tail = __atomic_load_n(&lane->tail, __ATOMIC_RELAXED);
+  if (tail == &lane_of(lane)->closed_tail) return 0;
+  return lane->own_tail ? has_room(lane, &view, tail) : begin_use(lane);
+}
+
 weir_place overflow_find(weir_lane *lane, int may_wait) {
   intake *intake = intake_of(lane->log);
-  lane_view view = {.data = lane->data, .capacity = lane->mask + 1, .record_bytes = lane->record_bytes};
+  lane_view view = view_of(lane);
   int evicts = intake->options->full_policy == WEIR_FULL_DROP_OLDEST;
   uint64_t deadline = 0, evict_at = 0, pause = evicts ? 5000 : 20000;
   for (;;) {
     uint64_t *tail = __atomic_load_n(&lane->tail, __ATOMIC_RELAXED);
     if (tail == &lane_of(lane)->closed_tail) return none(WEIR_DROP_CLOSED);
-    if (!lane->own_tail && !begin_use(intake, lane)) return none(WEIR_DROP_STORAGE);
     if (has_room(lane, &view, tail)) return (weir_place){.lane = lane, .tail = tail};
     uint64_t now = sys_monotonic_ns();
     if (deadline == 0) {

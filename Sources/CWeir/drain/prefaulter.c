@@ -2,9 +2,10 @@
  * prefaulter.c: the prefaulter, a thread that keeps page faults and allocations out of captures. That may wait for the
  * disk; nobody waits for this thread. Before Linux 5.14 it ends at once, and captures do and wait for it all.
  *
- * A new ring has the first lane's blocks, and the first of its pages. This thread keeps twice as many lanes ready as
- * are in use, at least two: for the next threads that capture (see lane_pages.c). It populates (MADV_POPULATE_WRITE)
- * each of them, once.
+ * A new ring has the blocks of two lanes, an owned and a spare one, and the first of their pages. This thread keeps
+ * twice as many lanes of each kind ready as are in use: for the next threads that capture, and for those that share
+ * lanes when the disk is full (see lane_pages.c). It populates (MADV_POPULATE_WRITE) each of them, once; a spare one
+ * when it is used.
  *
  * When the kernel writes a mapped page back it write-protects it, so that the next store to it faults: 1.3 to 4.6 us,
  * paid by whoever captures next, once a page and writeback. So while events flow, and the ring lies on a disk, this
@@ -37,7 +38,6 @@ enum {
   LEAST_TICK_NS = 500000,        /* between looks: what a writeback may catch between two of them faults */
   MOST_TICK_NS = 4000000,
   QUIET_TICKS = 8,               /* looks at which nothing had moved before the deep sleep */
-  LEAST_READY = 2,               /* lanes */
   PIECE_BYTES = 32 * PAGE_BYTES  /* of a lane that is populated for the first time, between two looks at all lanes */
 };
 
@@ -70,14 +70,27 @@ static int populate_lane(const prefaulter *prefaulter, uint32_t number, uint64_t
   return error;
 }
 
-/* Makes the lanes ready that the next threads to capture will take: the first ones. 0 or a negative errno. */
-static int make_lanes(const intake *intake) {
-  uint32_t wanted = 2 * __atomic_load_n(&intake->lanes_used, __ATOMIC_RELAXED);
-  if (wanted < LEAST_READY) wanted = LEAST_READY;
-  if (wanted > intake->owned_lanes) wanted = intake->owned_lanes;
+/* Makes the first `wanted` of the lanes [from, to) ready. 0 or a negative errno. */
+static int make_first(intake *intake, uint32_t from, uint32_t to, uint32_t wanted) {
   int error = 0;
-  for (uint32_t i = 0; i < wanted && error == 0; i++) error = lane_pages_make(intake, &intake->lanes[i], 0);
+  for (uint32_t i = from; i < to && i - from < wanted && error == 0; i++) {
+    error = lane_pages_make(intake, &intake->lanes[i], 0);
+  }
   return error;
+}
+
+/* Makes the lanes ready that the next threads to capture will take, spare ones first. 0 or a negative errno. */
+static int make_lanes(intake *intake) {
+  uint32_t wanted = 2 * __atomic_load_n(&intake->lanes_used, __ATOMIC_RELAXED);
+  int error = make_first(intake, intake->owned_lanes, intake->lane_count, wanted);
+  return error != 0 ? error : make_first(intake, 0, intake->owned_lanes, wanted);
+}
+
+/* Whether a lane is to be populated as a whole. */
+static int is_to_fill(const intake *intake, uint32_t number) {
+  const lane *lane = &intake->lanes[number];
+  const uint32_t *needed = number < intake->owned_lanes ? &lane->ready : &lane->used;
+  return __atomic_load_n(needed, __ATOMIC_RELAXED) != 0;
 }
 
 /*
@@ -85,15 +98,15 @@ static int make_lanes(const intake *intake) {
  * there is more to populate. 0 or a negative errno.
  */
 static int fill_lanes(prefaulter *prefaulter, stretch *stretches, int *more) {
-  const intake *intake = prefaulter->intake;
+  intake *intake = prefaulter->intake;
   const ring_header *header = intake->ring.header;
   uint64_t room = header->lane_stride - LANE_CONTROL_BYTES;
   int error = make_lanes(intake);
   if (error == -EINVAL) return error;
-  error = *more = 0; /* a full disk: the next lane's first capture tries again, and counts its refusal */
+  error = *more = 0; /* a full disk: who takes a lane tries again */
   for (uint32_t i = 0; i < intake->lane_count && error != -EINVAL; i++) {
     uint64_t *filled = &stretches[i].filled;
-    if (*filled >= room || !__atomic_load_n(&intake->lanes[i].ready, __ATOMIC_RELAXED)) continue;
+    if (*filled >= room || !is_to_fill(intake, i)) continue;
     uint8_t *records = intake->ring.bytes + header->lanes_at + i * header->lane_stride + LANE_CONTROL_BYTES;
     uint64_t bytes = room - *filled < PIECE_BYTES ? room - *filled : PIECE_BYTES;
     error = sys_populate(records + *filled, bytes);

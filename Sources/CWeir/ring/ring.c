@@ -84,6 +84,7 @@ static weir_status attach(intake *intake, const ring_place *place, weir_error *e
   /* What the first event needs. The header has its block: before Linux 5.14 the first store faults, and that is all. */
   result = sys_populate(ring->bytes, RING_HEADER_BYTES);
   if (result == 0 || result == -EINVAL) result = lane_pages_make(intake, &intake->lanes[0], 1);
+  if (result == 0) result = lane_pages_make(intake, &intake->lanes[intake->owned_lanes], 1); /* to be shared */
   return result == 0 ? WEIR_OK : fail_system(error, result, "map", intake->held->path, RING_NAME);
 }
 
@@ -331,11 +332,14 @@ static weir_status check_spent(const intake *intake, spent_ring ring, const ring
 /* ---- Making it --------------------------------------------------------------------------------------------------- */
 
 /*
- * Allocates what every log needs: the header, the first lane, the definitions. The other lanes stay holes until they
- * are used, see lane_pages.c; where the file system can't allocate parts of a file, all of it. 0 or a negative errno.
+ * Allocates what every log needs: the header, the first lane, the first spare one, the definitions. The other lanes
+ * stay holes until they are used, see lane_pages.c; where the file system can't allocate parts of a file, all of it. 0
+ * or a negative errno.
  */
 static int allocate(int fd, const ring_header *header, int *whole) {
-  int error = sys_allocate(fd, header->lanes_at + header->lane_stride);
+  uint64_t lane = header->lane_stride, spare = header->lanes_at + (header->lane_count - header->spare_lanes) * lane;
+  int error = sys_allocate(fd, header->lanes_at + lane);
+  if (error == 0) error = sys_allocate_more(fd, spare, lane);
   if (error == 0) error = sys_allocate_more(fd, header->types_at, header->types_bytes);
   *whole = error == -EOPNOTSUPP;
   return *whole ? sys_allocate(fd, header->file_bytes) : error;

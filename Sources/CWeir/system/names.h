@@ -195,6 +195,8 @@
 #define orphan_types_read weir_core_orphan_types_read
 #define orphan_types_region weir_core_orphan_types_region
 #define overflow_find weir_core_overflow_find
+#define overflow_is_fit weir_core_overflow_is_fit
+#define overflow_is_stuck weir_core_overflow_is_stuck
 #define prefaulter_start weir_core_prefaulter_start
 #define prefaulter_stop weir_core_prefaulter_stop
 #define prefaulter_wake weir_core_prefaulter_wake
