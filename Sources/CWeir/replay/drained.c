@@ -24,7 +24,8 @@ void drained_start(drained *drained, const ring_header *ring, int rebooted) {
 
 int drained_settles(const drained *drained, const segment_scan *scan) {
   const segment_header *header = &scan->header;
-  return drained->opening == 0 || header->opening == drained->opening || header->base_offset < drained->base_offset;
+  int settles = header->opening == drained->opening && scan->header_valid; /* a lost header states no positions */
+  return drained->opening == 0 || settles || header->base_offset < drained->base_offset;
 }
 
 uint64_t drained_records(const drained *drained, uint32_t lane) {
