@@ -7,6 +7,8 @@
 #include "power_run.h"
 #include "replay.h"
 
+#include <pthread.h>
+
 #include "directory/segment_list.h"
 #include "format/format.h"
 #include "log/log.h"
@@ -425,6 +427,63 @@ static void blocks_before(const char *folder) {
   remove_tree(path);
 }
 
+/* A type of which the definition takes so much room that a segment has two of these, and no third. */
+static uint32_t define_large(weir_log *log) {
+  static uint8_t attributes[30000] = {1, 0, 0, 0, 1, 0, 0, 0, 'n', WEIR_KIND_BYTES};
+  const uint32_t bytes = sizeof attributes - 14;
+  memcpy(attributes + 10, &bytes, 4);
+  weir_definition definition = {.name = "large", .attributes = attributes, .attributes_bytes = sizeof attributes};
+  uint32_t type = 0;
+  REQUIRE(weir_define(log, 0, &definition, 1, &type, NULL) == WEIR_OK);
+  return type;
+}
+
+/* Captures events 10 to 29 in the spare lane: the thread that captured events 0 to 9 has the other one. */
+static void *capture_beside(void *log) {
+  uint32_t type = define_small(log);
+  for (uint64_t number = 10; number < 30; number++) capture_small(log, type, number);
+  return NULL;
+}
+
+/*
+ * A sealed segment of events 0 to 49, and one that is not sealed, of events 50 to 59, as a dead process left them: both
+ * of one opening. The second has nothing of the lane that events 10 to 29 are in.
+ */
+static void leave_idle_lane(const char *folder, const char *path) {
+  const char *live = join(folder, "live");
+  weir_log *log = open_small(live, NULL);
+  pthread_t beside;
+  REQUIRE(log);
+  capture_block(log, define_small(log), 0, 10);
+  REQUIRE(pthread_create(&beside, NULL, capture_beside, log) == 0 && pthread_join(beside, NULL) == 0);
+  for (uint64_t number = 30; number < 60; number += 10) capture_block(log, define_large(log), number, number + 10);
+  REQUIRE(AWAIT(access(join(live, "00000000000000000000.weir"), F_OK) == 0));
+  REQUIRE(replay_copy(live, path) == 0);
+  CHECK_EQUAL(weir_close(log, NULL), WEIR_OK);
+  weir_free(log);
+  remove_tree(live);
+}
+
+static void header_lost(const char *folder) {
+  test("case 25: a segment without its header, sealed by a recovery that got no further: no event is there twice");
+  const char *path = join(folder, "log");
+  leave_idle_lane(folder, path);
+  const char *unsealed = join(path, "00000000000000000050" ACTIVE_SUFFIX);
+  zero(unsealed, 0, SEGMENT_HEADER_BYTES);
+  weir_fault_boot_id(power_boot_id);
+  weir_fault_set("sys_allocate", 1, 1, EIO); /* of the segment that would have the notice of the unknown tail */
+  weir_log *log;
+  CHECK_EQUAL(weir_open(path, NULL, &log, NULL, NULL), WEIR_ERROR_IO);
+  weir_fault_set("", 0, 0, 0);
+  REQUIRE(access(unsealed, F_OK) != 0 && access(join(path, "00000000000000000050.weir"), F_OK) == 0);
+  weir_recovery recovery;
+  small_log found = recover_small(path, &recovery);
+  CHECK_EQUAL(found.events, EVENTS);
+  CHECK_EQUAL(recovery.events_from_lanes, 0);
+  CHECK_EQUAL(recovery.missing_events, 0);
+  remove_tree(path);
+}
+
 static void ring_pages(const char *folder) {
   test("case 26: pages of the ring older than their neighbours: exact holes, and what lies past a stale tail is taken");
   const char *whole = join(folder, "whole"), *path = join(folder, "aged");
@@ -567,6 +626,7 @@ int main(void) {
   names_and_contents(folder);
   tail_block(folder);
   blocks_before(folder);
+  header_lost(folder);
   ring_pages(folder);
   unsynced_start(folder);
   empty_files(folder);
