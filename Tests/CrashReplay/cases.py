@@ -96,7 +96,7 @@ ALSO = {
     53: [("WeirDeliveryTests/Dispatching/DeliveryRestartTests.swift", "the ledger balances after each of fifty kills"),
          ("EndToEndTests/Delivery/DeliveryKills.swift", "every acknowledged event arrives, whoever is killed")],
     54: [("WeirDeliveryTests/Dispatching/VerdictTests.swift", "one dead provider does not make another slower"),
-         ("EndToEndTests/Delivery/DeliveryKills.swift", "beside a destination that is dead all the time")],
+         ("EndToEndTests/Delivery/DeliveryKills.swift", "beside a provider that is dead all the time")],
 }
 
 HERE = pathlib.Path("Tests/CrashReplay")
