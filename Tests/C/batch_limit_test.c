@@ -177,8 +177,8 @@ static void test_ahead(void) {
   CHECK(taken[ready - 1] && !taken[ready]);
   CHECK_EQUAL(error, 0);
   for (uint32_t i = 0; i < ready; i++) byte_limit_give(inside->intake.retention, segment_discard(taken[i]));
-  for (int i = 0; i < 1500; i++) CHECK_EQUAL(capture_noise(log, type), WEIR_ACCEPTED);
-  CHECK_EQUAL(counters_of(log).dropped[WEIR_DROP_STORAGE], 0);
+  /* Refused are those for which the oldest segment is still being sealed, and can't go yet. */
+  for (int i = 0; i < 1500; i++) CHECK_AWAIT(capture_noise(log, type) == WEIR_ACCEPTED);
   close_and_free(log);
   scratch_remove(folder);
 }
