@@ -46,8 +46,8 @@ EIO reading; a segment truncated under a reader
 fallocate not supported
 EINTR and short writes everywhere
 files deleted, renamed, chmod-ed while open
-files moved to a machine with another page size
-a slow disk
+files moved to a machine with another page size; a file system with blocks of 64 KiB
+a slow disk, a frozen one
 the byte limit reached, nothing delivered
 each header byte flipped; lengths 0, 1, maximal, negative
 a flipped bit in block k of n

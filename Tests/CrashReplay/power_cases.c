@@ -2,6 +2,8 @@
  * power_cases.c: FAULTS cases 22 to 26 and 29, power cuts, one by one. Most take a run with the property that the case
  * is about, and many images of it (power_run.h); the others break a page or a file of a log by hand. power_replay.c
  * does the same at length, at random.
+ *
+ * The file is long because the cases that break a log by hand share how the log is made, broken and read.
  */
 #include "check.h"
 #include "power_run.h"
