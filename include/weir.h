@@ -701,12 +701,29 @@ weir_status weir_reader_next(weir_reader *reader, weir_event *event, weir_skip *
  *     }
  *
  * So any number of processes follow a log, through the sealing, beginning and removal of segments, the writer's death
- * and its return. The writer knows nothing of its followers: they write nothing, take no lock and wake nobody. (inotify
- * would not report events either: events are stores into mapped memory.) So the call polls: at once after an event was
- * read, then at intervals that double from 0.2 to 20 ms, five system calls each. It sleeps in between; a signal does
- * not end the sleep.
+ * and its return. The writer knows nothing of its followers: they write nothing, take no lock and wake nobody. Events
+ * are stores into mapped memory, which Linux reports to nobody. So the call polls: at once after an event was read,
+ * then at intervals that double from 0.2 to 20 ms, five system calls each. After two seconds of silence it polls once a
+ * second, and watches the directory (inotify): the writer touches a file there right after the first event that follows
+ * a silence, so that the event is read within a millisecond. Where inotify reports nothing (all instances of it are in
+ * use, another machine writes the files), the first event after a silence may be read a second late. The call sleeps in
+ * between; a signal does not end the sleep.
  */
 weir_status weir_reader_wait(weir_reader *reader, uint64_t timeout_ns);
+
+/*
+ * For a program that waits for other things too, in place of the sleep in weir_reader_wait. Sets how long to sleep at
+ * most before the next weir_reader_wait(reader, 0). Answers a descriptor that is readable as soon as that call is worth
+ * while, for poll or epoll alone: it is the reader's, who reads from it and closes it. -1: sleep the whole time.
+ *
+ *     uint64_t pause_ns;
+ *     int fd = weir_reader_descriptor(reader, &pause_ns);
+ *     struct timespec pause = {pause_ns / 1000000000, pause_ns % 1000000000};
+ *     struct pollfd events[] = {{fd, POLLIN, 0}, {mine, POLLIN, 0}};
+ *     ppoll(events, 2, &pause, NULL);
+ *     if (weir_reader_wait(reader, 0) == WEIR_OK) status = weir_reader_next(reader, &event, &skip, &error);
+ */
+int32_t weir_reader_descriptor(weir_reader *reader, uint64_t *pause_ns);
 
 /* Whether a writer has the log open now. */
 int32_t weir_reader_is_live(const weir_reader *reader);

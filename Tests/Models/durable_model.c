@@ -66,7 +66,7 @@ static void set_up(void) {
   sealer *sealer = &world_log->sealer;
   sealer->serves = 1;
   sealer->stale = 1; /* the files' times are another matter */
-  sealer->stale_since = UINT64_MAX / 2;
+  sealer->touched_at = UINT64_MAX / 2;
   sealer->finisher.next_prepared = &world_log->preparer.next_prepared;
   sealer->finisher.sync_failed = ring_sync_failed(&world_log->intake);
 }
@@ -80,7 +80,7 @@ static void set_up_captured(void) {
 /* The log has grown before, and has just grown again. */
 static void set_up_stale(void) {
   set_up_captured();
-  world_log->sealer.stale_since = 0;
+  world_log->sealer.touched_at = 0;
 }
 
 static void at_end(void) {

@@ -30,10 +30,19 @@
 #include "system/error.h"
 #include "system/system.h"
 
+enum { NO_WATCH = -1, NO_WATCH_EVER = -2 };
+
 typedef enum reader_stage { IN_SEGMENTS, IN_LANES, AT_END } reader_stage;
 
-/* The pauses of a wait, which double; and the age at which everything is looked through again in any case. */
+/*
+ * The pauses of a wait, which double, up to the most while something came within SILENCE_NS, and then the long pause,
+ * which a watch of the directory may end; and the age at which everything is looked through again in any case. The
+ * silence is twice as long as the time between two touches of the log's files (TOUCH_PAUSE_NS in sealer.c): the first
+ * event after it is followed by a touch at once.
+ */
 enum { LEAST_PAUSE_NS = 200000, MOST_PAUSE_NS = 20000000, LOOK_AGAIN_NS = 1000000000 };
+#define SILENCE_NS UINT64_C(2000000000)
+#define LONG_PAUSE_NS UINT64_C(1000000000)
 
 /* What the reader saw before it looked through the directory and found nothing more. */
 typedef struct outlook {
@@ -68,6 +77,8 @@ struct weir_reader {
   outlook quiet;     /* the last look that found nothing more */
   int follows;       /* the caller has waited for more at least once */
   uint64_t pause_ns; /* the next pause of a wait; 0: an event was given out since the last */
+  uint64_t news_at;  /* monotonic: the last news, as far as waits saw; 0: an event was given out since the last wait */
+  int watch;         /* of the directory; -1: none; negative: none, and there can't be one */
   orphan *orphan;
   uint64_t ring_loss_reported; /* the damaged ring that was reported: its inode, or 1 */
   definition_table definitions;
@@ -104,6 +115,7 @@ weir_status weir_reader_open(const char *directory, const weir_reader_options *o
   }
   made->directory = made->walk.directory = fd;
   made->path = path;
+  made->watch = NO_WATCH;
   if (options) {
     made->skip_lanes = options->skip_lanes != 0;
     made->next = options->from_offset;
@@ -121,6 +133,7 @@ void weir_reader_close(weir_reader *reader) {
   definitions_free(&reader->definitions);
   segment_walk_free(&reader->walk);
   sys_close(reader->directory);
+  sys_close(reader->watch);
   free(reader->path);
   free(reader);
 }
@@ -534,7 +547,7 @@ weir_status weir_reader_next(weir_reader *reader, weir_event *event, weir_skip *
   }
   for (;;) {
     if (reader->skip_count > 0) {
-      reader->pause_ns = 0;
+      reader->pause_ns = reader->news_at = 0;
       if (skip) *skip = reader->skips[0];
       reader->skips[0] = reader->skips[1];
       reader->skip_count--;
@@ -542,7 +555,7 @@ weir_status weir_reader_next(weir_reader *reader, weir_event *event, weir_skip *
     }
     switch (take_step(reader, event, error)) {
       case STEP_AGAIN: break;
-      case STEP_EVENT: reader->pause_ns = 0; return WEIR_OK;
+      case STEP_EVENT: reader->pause_ns = reader->news_at = 0; return WEIR_OK;
       case STEP_END: return at_end(reader, error);
       case STEP_FAILED: return error->status;
     }
@@ -552,6 +565,8 @@ weir_status weir_reader_next(weir_reader *reader, weir_event *event, weir_skip *
 /* ---- Waiting ----------------------------------------------------------------------------------------------------- */
 
 static int has_news(weir_reader *reader) {
+  /* Before the look: what happens after it is reported anew. */
+  if (reader->watch >= 0 && sys_watch_take(reader->watch)) reader->news_at = sys_monotonic_ns();
   if (reader->records_left > 0 || reader->skip_count > 0) return 1;
   outlook now = take_outlook(reader);
   if (!is_quiet(reader, &now)) return 1;
@@ -559,18 +574,46 @@ static int has_news(weir_reader *reader) {
   return reader->open && scan_peek(&reader->scan, &header) != 0;
 }
 
+/*
+ * The pause before the next look: the long one once the log was silent. Begins to watch the directory then: what
+ * happened before is for one more look to find, without a pause.
+ */
+static uint64_t next_pause(weir_reader *reader, uint64_t now) {
+  if (reader->news_at == 0) reader->news_at = now;
+  if (now - reader->news_at < SILENCE_NS) return reader->pause_ns;
+  if (reader->watch != NO_WATCH) return LONG_PAUSE_NS;
+  int watch = sys_watch(reader->directory);
+  reader->watch = watch >= 0 ? watch : NO_WATCH_EVER;
+  return watch >= 0 ? 0 : LONG_PAUSE_NS;
+}
+
+static void lengthen_pause(weir_reader *reader) {
+  reader->pause_ns = reader->pause_ns == 0 ? LEAST_PAUSE_NS : reader->pause_ns * 2;
+  if (reader->pause_ns > MOST_PAUSE_NS) reader->pause_ns = MOST_PAUSE_NS;
+}
+
 weir_status weir_reader_wait(weir_reader *reader, uint64_t timeout_ns) {
   reader->follows = 1;
-  uint64_t began = sys_monotonic_ns();
+  uint64_t began = sys_monotonic_ns(), now = began;
   for (;;) {
-    uint64_t passed = sys_monotonic_ns() - began;
-    uint64_t left = passed < timeout_ns ? timeout_ns - passed : 0;
+    uint64_t left = now - began < timeout_ns ? timeout_ns - (now - began) : 0;
     /* Pause first if the last wait found only a half-written block. */
-    uint64_t pause = reader->pause_ns < left ? reader->pause_ns : left;
-    if (pause > 0) sys_sleep_ns(pause);
-    reader->pause_ns = reader->pause_ns == 0 ? LEAST_PAUSE_NS : reader->pause_ns * 2;
-    if (reader->pause_ns > MOST_PAUSE_NS) reader->pause_ns = MOST_PAUSE_NS;
+    uint64_t pause = left > 0 ? next_pause(reader, now) : 0;
+    if (pause > left) pause = left;
+    if (pause > MOST_PAUSE_NS && reader->watch >= 0) {
+      sys_watch_wait(reader->watch, pause);
+    } else if (pause > 0) {
+      sys_sleep_ns(pause);
+    }
+    lengthen_pause(reader);
     if (has_news(reader)) return WEIR_OK;
-    if (pause == left) return WEIR_ERROR_TIMEOUT;
+    now = sys_monotonic_ns();
+    if (left == 0 || now - began >= timeout_ns) return WEIR_ERROR_TIMEOUT;
   }
+}
+
+int32_t weir_reader_descriptor(weir_reader *reader, uint64_t *pause_ns) {
+  reader->follows = 1;
+  *pause_ns = next_pause(reader, sys_monotonic_ns());
+  return reader->watch >= 0 ? reader->watch : -1;
 }

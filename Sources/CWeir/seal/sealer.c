@@ -283,18 +283,21 @@ static int is_stale(const sealer *sealer) { return __atomic_load_n(&sealer->stal
 /* Without a thread at once: nobody would come back for it. */
 static uint64_t touch_due(const sealer *sealer) {
   if (!is_stale(sealer)) return UINT64_MAX;
-  return sealer->stale_since + (sealer->intake->options->threadless ? 0 : TOUCH_PAUSE_NS);
+  return sealer->touched_at + (sealer->intake->options->threadless ? 0 : TOUCH_PAUSE_NS);
 }
 
 /*
  * Gives ring and active segment the present time. A store into a mapping changes the file's time only if its page was
  * clean, so the last stores may never change it, and programs that copy by size and time (rsync, backups) would pass
- * over them. The files are touched some time after the log has grown, at most once a TOUCH_PAUSE_NS; without a thread
- * after each growth. Off the mutex meanwhile: only this thread frees a segment that has been active.
+ * over them. The files are touched after the log has grown, at most once a TOUCH_PAUSE_NS; without a thread after each
+ * growth. After a quiet time the first growth is followed by a touch at once: that wakes who follows the log, in any
+ * process, since inotify reports a touch of a file in the directory, and no store. Off the mutex meanwhile: only this
+ * thread frees a segment that has been active.
  */
 static void touch(sealer *sealer) {
   segment *active = sealer->active;
   __atomic_store_n(&sealer->stale, 0, __ATOMIC_SEQ_CST); /* D7: what is stored from now on asks for another */
+  sealer->touched_at = sys_monotonic_ns();
   if (is_cut_off(sealer)) return;
   pthread_mutex_unlock(&sealer->worker.mutex);
   if (!sealer->intake->ring.elsewhere) sys_touch_at(sealer->intake->held->directory, RING_NAME);
@@ -461,10 +464,8 @@ void sealer_expect(sealer *sealer) {
   int stale = __atomic_fetch_add(&sealer->stale, 0, __ATOMIC_SEQ_CST); /* D7 */
   if (fresh && stale) return;
   pthread_mutex_lock(&sealer->worker.mutex);
-  uint64_t now = sys_monotonic_ns();
-  if (!fresh) sealer->fresh_since = now;
+  if (!fresh) sealer->fresh_since = sys_monotonic_ns();
   if (!fresh) __atomic_store_n(&sealer->fresh, 1, __ATOMIC_RELAXED);
-  if (!stale) sealer->stale_since = now;
   if (!stale) __atomic_store_n(&sealer->stale, 1, __ATOMIC_RELAXED);
   pthread_cond_signal(&sealer->worker.wakes);
   pthread_mutex_unlock(&sealer->worker.mutex);

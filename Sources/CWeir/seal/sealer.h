@@ -66,7 +66,7 @@ typedef struct sealer {
   int fresh;                 /* atomic: with a sync interval, the log has grown since the last pass */
   uint64_t fresh_since;      /* monotonic */
   int stale;                 /* atomic: the log has grown since its files were touched */
-  uint64_t stale_since;      /* monotonic */
+  uint64_t touched_at;       /* monotonic; 0: the files were not touched yet */
   uint64_t next_offset;      /* atomic: the log's end, as the drainer publishes it */
   uint64_t durable_offset;   /* atomic: every event with a lower offset is on the disk */
   uint64_t roll_wanted;      /* atomic: segments up to this number take no more blocks: a sync of their file failed */

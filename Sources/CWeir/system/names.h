@@ -388,6 +388,9 @@
 #define sys_unlock weir_core_sys_unlock
 #define sys_unmap weir_core_sys_unmap
 #define sys_wall_ns weir_core_sys_wall_ns
+#define sys_watch weir_core_sys_watch
+#define sys_watch_take weir_core_sys_watch_take
+#define sys_watch_wait weir_core_sys_watch_wait
 #define sys_write_at weir_core_sys_write_at
 #define thread_start weir_core_thread_start
 #define thread_wait weir_core_thread_wait

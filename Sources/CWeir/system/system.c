@@ -12,10 +12,12 @@
 #include <linux/futex.h>
 #include <linux/magic.h>
 #include <linux/membarrier.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/statvfs.h>
@@ -691,6 +693,42 @@ void sys_be_nice(void) {
   enum { NICE = 10 };
   pid_t thread = (pid_t)syscall(SYS_gettid);
   if (getpriority(PRIO_PROCESS, (id_t)thread) < NICE) setpriority(PRIO_PROCESS, (id_t)thread, NICE);
+}
+
+int sys_watch(int directory) {
+  FAULT();
+  /* By the descriptor: the path may be another directory's by now. */
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", directory);
+  int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+  if (watch < 0) return -errno;
+  uint32_t of = IN_ONLYDIR | IN_ATTRIB | IN_CREATE | IN_MOVE | IN_DELETE | IN_DELETE_SELF | IN_CLOSE_WRITE;
+  if (inotify_add_watch(watch, path, of) >= 0) return watch;
+  int error = errno;
+  close(watch);
+  return -error;
+}
+
+int sys_watch_take(int watch) {
+  char events[4096];
+  int any = 0;
+  while (read(watch, events, sizeof events) > 0) any = 1;
+  return any;
+}
+
+void sys_watch_wait(int watch, uint64_t timeout_ns) {
+  struct pollfd event = {.fd = watch, .events = POLLIN};
+  uint64_t deadline = sys_deadline(timeout_ns);
+  for (;;) {
+    uint64_t now = sys_monotonic_ns();
+    uint64_t left = now < deadline ? deadline - now : 0;
+    struct timespec time = timespec_of(left);
+    int result = ppoll(&event, 1, &time, NULL);
+    if (result == 0 || (result > 0 && event.revents & POLLIN)) return;
+    if (result < 0 && errno == EINTR) continue;
+    sys_sleep_ns(left); /* the descriptor is lost: somebody has closed it */
+    return;
+  }
 }
 
 void sys_futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns) {

@@ -65,6 +65,14 @@ int sys_file_of(int fd, int directory, const char *name, sys_file *file); /* -EB
 int sys_is_file(int fd, const sys_file *file);     /* whether the descriptor still is of the file */
 void sys_close_file(int fd, const sys_file *file); /* if it still is of the file */
 int sys_is_memory(int fd);                                   /* 1 if the file has no disk behind it, as on tmpfs */
+/*
+ * A descriptor that becomes readable when a name comes into the directory, goes or changes, when one of its files is
+ * touched, and when one is closed that somebody could write to. A negative errno where the system has no such thing or
+ * no more of them.
+ */
+int sys_watch(int directory);
+int sys_watch_take(int watch);                               /* 1 if something happened since the last call */
+void sys_watch_wait(int watch, uint64_t timeout_ns);         /* waits for that. A signal does not end the wait */
 int sys_lock(int fd);                                        /* -EAGAIN if another has it */
 void sys_unlock(int fd);                                     /* for all copies of the descriptor */
 int sys_is_locked(int fd);                                   /* 1 or 0; works on a read-only descriptor */
