@@ -600,7 +600,7 @@ weir_status weir_reader_wait(weir_reader *reader, uint64_t timeout_ns) {
     /* Pause first if the last wait found only a half-written block. */
     uint64_t pause = left > 0 ? next_pause(reader, now) : 0;
     if (pause > left) pause = left;
-    if (pause > MOST_PAUSE_NS && reader->watch >= 0) {
+    if (pause > 0 && reader->watch >= 0) {
       sys_watch_wait(reader->watch, pause);
     } else if (pause > 0) {
       sys_sleep_ns(pause);

@@ -99,7 +99,10 @@ public final class EventReader {
   public var isLive: Bool { weir_reader_is_live(reader) != 0 }
 
   /// Returns the next event, or `nil` if there is none at present.
-  public func next() throws(WeirError) -> StoredEvent? {
+  public func next() throws(WeirError) -> StoredEvent? { try nextCore().map { stored($0) } }
+
+  /// Returns the next event as the core has it, or `nil` if there is none at present.
+  func nextCore() throws(WeirError) -> weir_event? {
     try reportHeld()
     var event = weir_event()
     var skip = weir_skip()
@@ -107,7 +110,7 @@ public final class EventReader {
       var error = weir_error()
       let status = weir_reader_next(reader, &event, &skip, &error)
       switch Int(status) {
-      case WEIR_OK: return stored(event)
+      case WEIR_OK: return event
       case WEIR_END: return nil
       case WEIR_SKIPPED: report(skip)
       default: throw WeirError(status, error)
@@ -154,14 +157,36 @@ public final class EventReader {
     }
   }
 
+  func context(of event: weir_event) -> EventContext { contexts.context(of: event) }
+
   /// Waits until there may be further events. Call ``next()`` then, which may still return `nil`. Returns `false` if
   /// `timeout` passed first. A `timeout` of `nil` waits forever, and a `timeout` of zero only looks.
   ///
   /// Blocks the thread; tasks use ``LogDirectory/follow(from:onSkip:)`` instead. Looks at once after an event was read,
   /// then at intervals that double from 0.2 to 20 ms. A look costs five system calls.
+  ///
+  /// After two seconds without an event, looks once a second. The system wakes the thread meanwhile when the writer
+  /// continues, so the first event after a silence comes as soon as any other. If the system can't (all instances of
+  /// inotify are in use, or another machine writes the files), that event may come a second late.
   public func wait(upTo timeout: Duration?) -> Bool {
     if held != nil { return true }
     return Int(weir_reader_wait(reader, timeout?.wholeNanoseconds ?? .max)) == WEIR_OK
+  }
+
+  /// The way to the next look, for callers that wait for other things too.
+  package struct NextLook: Sendable {
+    /// How long to sleep at most, before `wait(upTo: .zero)`.
+    package var pause: Duration
+    /// Becomes readable when the sleep should end. For poll alone: it is the reader's, which reads from it and closes
+    /// it. `nil`: sleep the whole time.
+    package var descriptor: Int32?
+  }
+
+  /// Returns how to sleep until the next look, in place of sleeping in ``wait(upTo:)``.
+  package func nextLook() -> NextLook {
+    var pause: UInt64 = 0
+    let descriptor = weir_reader_descriptor(reader, &pause)
+    return NextLook(pause: .nanoseconds(Int64(pause)), descriptor: descriptor < 0 ? nil : descriptor)
   }
 
   private func report(_ core: weir_skip) {
@@ -174,7 +199,7 @@ public final class EventReader {
   }
 
   /// Copies the event out of the reader's memory.
-  private func stored(_ event: weir_event) -> StoredEvent {
+  func stored(_ event: weir_event) -> StoredEvent {
     let definition = definition(of: event)
     let payload = UnsafeRawBufferPointer(start: event.payload, count: Int(event.payload_bytes))
     // A dynamic event carries its own name. The core has already removed the name from the payload.
@@ -192,7 +217,7 @@ public final class EventReader {
 
   /// Returns the event's definition, parsed once. The cache is emptied when it is full, which happens only to logs with
   /// thousands of openings.
-  private func definition(of event: weir_event) -> StoredDefinition {
+  func definition(of event: weir_event) -> StoredDefinition {
     if let known = definitions[event.definition] { return known }
     let definition = StoredDefinition(event)
     if definitions.count >= 4096 { definitions.removeAll() }

@@ -19,6 +19,10 @@
 /// notifies nobody of such a store. Reading runs on the task's thread, a block at a time, and new events come from the
 /// page cache. Each iterator starts from the first offset, and takes up to 2 MiB.
 ///
+/// **Silence.** After two seconds without an event, the task looks every five seconds, and the system wakes it when the
+/// writer continues (<doc:Threads>). If the system can't, because all instances of inotify are in use, the task looks
+/// once a second. On files that another machine writes, the first event after a silence may come five seconds late.
+///
 /// **Errors.** The sequence ends when its task is cancelled. It throws a ``WeirError`` if the log can't be read, with
 /// the code `missing`, `directory`, `access`, `version`, `io` or `memory`. If the directory is removed while the log is
 /// followed, the code is `missing`. A new log in the same place is a different log.
@@ -44,13 +48,14 @@ public struct FollowedEvents: AsyncSequence, Sendable {
 
   /// Belongs to one task at a time.
   public struct Iterator: AsyncIteratorProtocol {
-    private static let leastPause = Duration.microseconds(200)
-    private static let mostPause = Duration.milliseconds(20)
+    /// The longest sleep of a task that the system wakes. A timer wakes several threads.
+    private static let watchedPause = Duration.seconds(5)
+    private static let clock = DeliveryClock(ContinuousClock())
 
     private let events: FollowedEvents
     /// `nil` until the first call, because making an iterator can't fail.
     private var reader: EventReader?
-    private var pause = Self.leastPause
+    private let alarm = Alarm()
 
     fileprivate init(_ events: FollowedEvents) {
       self.events = events
@@ -61,16 +66,31 @@ public struct FollowedEvents: AsyncSequence, Sendable {
     ) async throws(WeirError) -> StoredEvent? {
       let reader = try openedReader()
       while !Task.isCancelled {
-        if let event = try reader.next() {
-          pause = Self.leastPause
-          return event
-        }
+        if let event = try reader.next() { return event }
         repeat {
-          do { try await Task.sleep(for: pause) } catch { return nil }
-          pause = Swift.min(pause * 2, Self.mostPause)
+          guard await Self.rest(until: reader.nextLook(), alarm) else { return nil }
         } while !reader.wait(upTo: .zero)
       }
       return nil
+    }
+
+    /// Sleeps until the next look. Returns `false` if the task was cancelled.
+    private static func rest(until look: EventReader.NextLook, _ alarm: Alarm) async -> Bool {
+      guard let descriptor = look.descriptor, look.pause > .zero,
+        let watch = DescriptorWatch(descriptor, rings: alarm)
+      else {
+        do { try await Task.sleep(for: look.pause) } catch { return false }
+        return true
+      }
+      let isSilent = look.pause >= .seconds(1)
+      let end = clock.now + (isSilent ? watchedPause : look.pause)
+      await withTaskCancellationHandler {
+        await alarm.wait(until: end, clock)
+      } onCancel: {
+        alarm.ring()
+      }
+      withExtendedLifetime(watch) {}
+      return !Task.isCancelled
     }
 
     private mutating func openedReader() throws(WeirError) -> EventReader {

@@ -134,7 +134,7 @@ extension DeliveryLoop {
     report.state = currentState
     report.error = troubles.values.sorted().first
     report.preparation = preparation.counts
-    shared.publish { $0.report = report }
+    shared.publish(report)
   }
 
   private var currentState: Ledger.ProviderState {

@@ -30,18 +30,33 @@ extension DeliveryLoop {
   /// Waits for new events in the log, until `time` at most.
   ///
   /// If this process captures, the drainer wakes the worker. A worker that holds no events does nothing until then, and
-  /// a worker that holds events checks for signals meanwhile. Beside another process, the worker checks for events from
-  /// time to time.
+  /// a worker that holds events checks for signals meanwhile.
   func waitForNews(until time: Duration?) {
     let isLong = isAtEnd && nextRead > clock.now + Self.shortPause
     switch isLong ? orders.log.arm(shared.alarm, after: max(span.end, reader.seenEnd)) : .untold {
-    case .untold: wait(until: least(time, nextRead))
+    case .untold: waitForOthers(until: time, isLong: isLong)
     case .there: readSoon()
     case .armed:
       let isHolding = span.open > 0 || span.openNotices > 0
       wait(until: least(time, isHolding ? nextRead : nil, isHeldUpByOthers ? nextRelease : nil))
       if orders.log.disarm(shared.alarm) { readSoon() }
     }
+  }
+
+  /// Waits for the events of another process. The worker checks from time to time, and the system ends a long pause
+  /// when the writer continues.
+  private func waitForOthers(until time: Duration?, isLong: Bool) {
+    var watch: DescriptorWatch?
+    if isLong, clock.isMachines, let look = reader.nextLook() {
+      // The watch has just begun: what happened before is for one more check to find.
+      guard look.pause > .zero else {
+        nextRead = .zero
+        return
+      }
+      watch = look.descriptor.flatMap { DescriptorWatch($0, rings: shared.alarm) }
+    }
+    wait(until: least(time, nextRead))
+    if watch?.hasRung == true { readSoon() }
   }
 
   private static var shortPause: Duration { .milliseconds(50) }

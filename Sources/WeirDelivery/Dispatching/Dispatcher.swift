@@ -315,6 +315,16 @@ extension Dispatcher {
     return state.withLock { $0.workers.values.sorted { $0.orders.name < $1.orders.name } }
   }
 
+  /// Rings an alarm whenever the state of a present provider changes, and not while nothing happens.
+  package func observe(_ alarm: Alarm) {
+    for worker in workers { worker.shared.observe(alarm) }
+  }
+
+  /// Ends what ``observe(_:)`` began.
+  package func unobserve(_ alarm: Alarm) {
+    for worker in workers { worker.shared.unobserve(alarm) }
+  }
+
   func worker(named name: String) -> ProviderWorker? { state.withLock { $0.workers[name] } }
 
   var isShutDown: Bool { state.withLock { $0.isShutDown } }

@@ -23,8 +23,9 @@ extension Dispatcher {
     /// The longest pause between two checks for new events. Default 1 s. Smaller values than 1 ms count as 1 ms.
     ///
     /// The pause gets this long only beside another process, and only after the log got no events for two seconds. A
-    /// check costs five system calls. In the process that captures, the drainer ends any pause of more than 50 ms
-    /// immediately, and a provider that holds no events does nothing until then.
+    /// check costs five system calls. The system ends the pause when the writer continues, unless another machine
+    /// writes the files, or all instances of inotify are in use. In the process that captures, the drainer ends any
+    /// pause of more than 50 ms immediately, and a provider that holds no events does nothing until then.
     public var longestPause = Duration.seconds(1)
 
     /// The time for which the end of a provider waits for the return of a cancelled call and for

@@ -49,6 +49,10 @@ struct WorkerReader {
     return reader?.wait(upTo: .zero) ?? true
   }
 
+  /// Returns how to sleep until the next check, beside another process; `nil` before the first check, and in the
+  /// process that captures.
+  func nextLook() -> EventReader.NextLook? { knownEnd == nil ? reader?.nextLook() : nil }
+
   /// Returns the next event or skip. Call ``mayHaveMore(after:_:)`` first. `offset` is the place to start if nothing
   /// was read yet. If this throws, the next call starts there again.
   mutating func next(from offset: Offset) throws(WeirError) -> Found {

@@ -3,7 +3,7 @@
 import Weir
 
 /// The progress of a worker, as the worker publishes it.
-struct WorkerReport: Sendable {
+struct WorkerReport: Hashable, Sendable {
   /// The first offset that is not settled, as far as this process knows.
   var position: Offset = 0
   /// The first offset that is not settled, on disk.
@@ -66,6 +66,8 @@ final class WorkerShared: Sendable {
     var call: WorkerCall?
     /// The alarms of the callers that wait for news of the worker.
     var watchers: [ObjectIdentifier: Alarm] = [:]
+    /// The alarms that are rung when the report is another.
+    var observers: [ObjectIdentifier: Alarm] = [:]
   }
 
   let alarm = Alarm()
@@ -82,6 +84,25 @@ final class WorkerShared: Sendable {
       return Array(state.watchers.values)
     }
     for watcher in watchers { watcher.ring() }
+  }
+
+  /// For the worker: publishes its progress. An idle worker has the same progress again and again, which rings no
+  /// observer.
+  func publish(_ report: WorkerReport) {
+    let observers = state.withLock { state in
+      state.observers.isEmpty || state.report == report ? [] : Array(state.observers.values)
+    }
+    publish { $0.report = report }
+    for observer in observers { observer.ring() }
+  }
+
+  /// Rings an alarm whenever the worker's report is another.
+  func observe(_ alarm: Alarm) {
+    state.withLock { $0.observers[ObjectIdentifier(alarm)] = alarm }
+  }
+
+  func unobserve(_ alarm: Alarm) {
+    state.withLock { $0.observers[ObjectIdentifier(alarm)] = nil }
   }
 
   /// For the worker: notes the call that the worker waits for; `nil` for none.

@@ -85,8 +85,6 @@
     private static let bufferBytes = 64 << 10
     /// The number of events that are read together.
     private static let blockEvents: UInt64 = 256
-    /// How long the command waits for events before it checks the stop switch.
-    private static let waitAtMost = Duration.milliseconds(20)
 
     func run() throws {
       let stop = try StopSwitch()
@@ -114,7 +112,7 @@
         }
         try write(&buffer)
         guard follow else { break }
-        repeat { stop.sleepWhileRead(milliseconds: 0) } while !stop.isThrown && !reader.wait(upTo: Self.waitAtMost)
+        repeat { stop.sleepWhileRead(until: reader.nextLook()) } while !stop.isThrown && !reader.wait(upTo: .zero)
       }
       try write(&buffer)
       if case .signal(let number) = stop.cause { throw ExitCode.signal(number) }

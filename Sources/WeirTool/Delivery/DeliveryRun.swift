@@ -7,11 +7,12 @@
   struct DeliveryRun: Sendable {
     /// The interval at which the ledger is read.
     private static let interval = Duration.milliseconds(200)
-    /// The same for a delivery that follows the log, which may have nothing to do for days.
+    /// The shortest interval for a delivery that follows the log, which may have nothing to do for days.
     private static let followInterval = Duration.seconds(1)
+    /// The interval while nothing happens.
+    private static let idleInterval = Duration.seconds(60)
     /// The interval at which the stop switch is checked.
     private static let pause = Duration.milliseconds(20)
-    private static let followPause = Duration.milliseconds(250)
     /// The interval at which the progress of other processes is checked.
     private static let releaseInterval = Duration.seconds(1)
     /// The interval at which, during a capture, the delivery is checked for problems.
@@ -115,21 +116,42 @@
     ) async -> [String: String] {
       var watch = DeliveryWatch(before: before, progress: Progress(), follows: follows)
       defer { watch.end() }
+      guard !follows else {
+        await follow(&watch, deadline: deadline, stop: stop)
+        return Self.reasons(entries)
+      }
       let isFlushed = Latch()
-      let flushing = follows ? nil : Task { await flush(isFlushed) }
-      defer { flushing?.cancel() }
+      let flushing = Task { await flush(isFlushed) }
+      defer { flushing.cancel() }
       var next = ContinuousClock.now
       while !stop.isThrown, !isFlushed.isSet, deadline.map({ ContinuousClock.now < $0 }) ?? true {
         if ContinuousClock.now >= next {
           let entries = entries
           // Reported at the end, with what to do.
-          if !follows, Self.reasons(entries).count == names.count { break }
+          if Self.reasons(entries).count == names.count { break }
           watch.show(entries, dispatcher.report)
-          next = .now + (follows ? Self.followInterval : Self.interval)
+          next = .now + Self.interval
         }
-        try? await Task.sleep(for: follows ? Self.followPause : Self.pause)
+        try? await Task.sleep(for: Self.pause)
       }
       return Self.reasons(entries)
+    }
+
+    /// Shows what happens until the switch is thrown, at most until the deadline. Sleeps while nothing happens.
+    private func follow(
+      _ watch: inout DeliveryWatch, deadline: ContinuousClock.Instant?, stop: StopSwitch
+    ) async {
+      let clock = DeliveryClock(ContinuousClock())
+      let end = deadline.map { clock.now + ContinuousClock.now.duration(to: $0) } ?? .seconds(Int64.max)
+      let (stopped, news) = (Alarm(), Alarm())
+      for alarm in [stopped, news] { stop.ring(alarm) }
+      dispatcher.observe(news)
+      defer { dispatcher.unobserve(news) }
+      while !stop.isThrown, clock.now < end {
+        watch.show(entries, dispatcher.report)
+        await stopped.wait(until: min(clock.now + Self.followInterval, end), clock)
+        if !stop.isThrown { await news.wait(until: min(clock.now + Self.idleInterval, end), clock) }
+      }
     }
 
     /// Waits until no events are pending except for stopped providers.

@@ -5,6 +5,7 @@
   import Foundation
   import Glibc
   import Synchronization
+  import Weir
 
   /// Why a command stops before its input does.
   enum StopCause: Equatable, Sendable {
@@ -20,6 +21,8 @@
   final class StopSwitch: Sendable {
     private let isOn = Atomic<Bool>(false)
     private let firstCause = Mutex<StopCause?>(nil)
+    /// Rung when the switch is thrown.
+    private let alarms = Mutex<[Alarm]>([])
     /// Becomes readable when the switch is thrown, and stays readable.
     let wakeDescriptor: Int32
     private let wakeWriter: Int32
@@ -49,6 +52,14 @@
       isOn.store(true, ordering: .relaxed)
       var byte: UInt8 = 0
       _ = write(wakeWriter, &byte, 1)
+      // Taken after the store: who comes with an alarm from now on sees that the switch is thrown.
+      for alarm in alarms.withLock({ $0 }) { alarm.ring() }
+    }
+
+    /// Rings an alarm when the switch is thrown, or now if the switch was thrown before.
+    func ring(_ alarm: Alarm) {
+      alarms.withLock { $0.append(alarm) }
+      if isThrown { alarm.ring() }
     }
 
     /// Sleeps for the given time, or until the switch is thrown.
@@ -57,14 +68,20 @@
       _ = poll(&event, 1, milliseconds)
     }
 
-    /// Sleeps, for a command whose only purpose is its output: throws the switch if the reader of standard output has
-    /// gone, so that a command that waits for something to print does not wait for ever.
-    func sleepWhileRead(milliseconds: Int32) {
+    /// Sleeps until the next look at a log, for a command whose only purpose is its output: throws the switch if the
+    /// reader of standard output has gone, so that a command that waits for something to print does not wait for ever.
+    func sleepWhileRead(until look: EventReader.NextLook) {
       var events = [
         pollfd(fd: wakeDescriptor, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: look.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
         pollfd(fd: STDOUT_FILENO, events: 0, revents: 0),
       ]
-      if poll(&events, 2, milliseconds) > 0, events[1].revents & Int16(POLLERR) != 0 { stop(.output) }
+      // The first pauses are shorter than a millisecond, and none at all here.
+      let milliseconds = Int32(look.pause / .milliseconds(1))
+      guard poll(&events, 3, milliseconds) > 0, events[2].revents != 0 else { return }
+      if events[2].revents & Int16(POLLERR) != 0 { return stop(.output) }
+      // Whatever else it reports would end every sleep at once.
+      _ = poll(&events, 2, milliseconds)
     }
 
     /// Makes SIGINT and SIGTERM throw this switch, so that the log is closed in order. A second signal ends the process

@@ -95,6 +95,52 @@ struct IdleTests {
     }
   }
 
+  @Test func `a provider beside another process goes on after a silence in which it slept`() async throws {
+    try await withDirectoryAsync { directory in
+      let tracker = try Tracker(directory: directory, configuration: quiet())
+      var configuration = Dispatcher.Configuration()
+      configuration.logger = nil
+      // From then on nothing but the system ends a sleep.
+      configuration.longestPause = .seconds(3600)
+      let dispatcher = try Dispatcher(directory: directory, configuration: configuration)
+      try dispatcher.start()
+      let given = Given()
+      try dispatcher.add(given.provider("one"))
+      let worker = try #require(dispatcher.worker(named: "one"))
+      for number in 1...2 {
+        #expect(await eventually { worker.sleepsLongerThan(.seconds(3)) })
+        #expect(tracker.track("e", fields: ["n": .int(Int64(number))]).isAccepted)
+        #expect(await eventually { given.events == number })
+      }
+      await dispatcher.shutdown(budget: patience)
+      try tracker.close()
+    }
+  }
+
+  @Test func `a worker with the same progress again and again rings no observer`() async throws {
+    let shared = WorkerShared()
+    let alarm = Alarm()
+    let clock = DeliveryClock(ContinuousClock())
+    var report = WorkerReport()
+    report.error = "down"
+    shared.observe(alarm)
+    shared.publish(report)
+    await alarm.wait(until: nil, clock)
+    let waiting = Task { await alarm.wait(until: nil, clock) }
+    #expect(await eventually { alarm.current != nil })
+    shared.publish(report)
+    #expect(alarm.current != nil)
+    report.open = 1
+    shared.publish(report)
+    await waiting.value
+    shared.unobserve(alarm)
+    shared.publish(WorkerReport())
+    let last = Task { await alarm.wait(until: nil, clock) }
+    #expect(await eventually { alarm.current != nil })
+    alarm.ring()
+    await last.value
+  }
+
   // MARK: Threads
 
   /// The names of this process's threads that are the library's.
@@ -178,5 +224,13 @@ struct IdleTests {
         #expect(await eventually { Self.threads.isEmpty }, "\(Self.threads)")
       }
     }
+  }
+}
+
+extension ProviderWorker {
+  /// Whether the worker sleeps, for at least so long from its beginning.
+  fileprivate func sleepsLongerThan(_ time: Duration) -> Bool {
+    guard let wait = shared.alarm.current, let until = wait.until else { return false }
+    return until > orders.clock.now + time
   }
 }

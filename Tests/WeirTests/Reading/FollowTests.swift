@@ -33,6 +33,30 @@ struct FollowTests {
     }
   }
 
+  @Test func `a task goes on after a silence in which it slept`() async throws {
+    try await withDirectoryAsync { directory in
+      let tracker = try Tracker(directory: directory, configuration: quiet())
+      var events = LogDirectory(directory).follow().makeAsyncIterator()
+      for number in 0..<2 {
+        // After two seconds the task no longer looks from time to time.
+        let captured = Task {
+          try await Task.sleep(for: .seconds(2.5))
+          return tracker.track(Single("\(number)")).isAccepted
+        }
+        let event = try await events.next()
+        #expect(event?.fields == ["value": .string("\(number)")])
+        #expect(try await captured.value)
+      }
+      // So does one that is cancelled in its sleep.
+      let task = Task {
+        for try await _ in LogDirectory(directory).follow(from: 2) {}
+      }
+      try await Task.sleep(for: .seconds(2.5))
+      task.cancel()
+      try await task.value
+    }
+  }
+
   @Test func `a thousand tasks that wait hold no thread`() async throws {
     try await withDirectoryAsync { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
