@@ -9,7 +9,7 @@
 /// Decodes the payload of one event. Each count is compared with the remaining bytes before memory is reserved, and
 /// nesting is limited. A payload is valid only if all its bytes are used.
 struct PayloadReader {
-  private var bytes: ByteReader
+  var bytes: ByteReader
 
   init(_ bytes: UnsafeRawBufferPointer) {
     self.bytes = ByteReader(bytes)
@@ -38,7 +38,7 @@ struct PayloadReader {
     return FieldObject(members)
   }
 
-  private mutating func value(_ kind: FieldKind, depth: Int) throws(Malformed) -> FieldValue {
+  mutating func value(_ kind: FieldKind, depth: Int) throws(Malformed) -> FieldValue {
     switch kind {
     case .optional(let wrapped):
       guard depth <= maximumDepth else { throw Malformed() }
@@ -60,7 +60,7 @@ struct PayloadReader {
     }
   }
 
-  private mutating func taggedValue(depth: Int) throws(Malformed) -> FieldValue {
+  mutating func taggedValue(depth: Int) throws(Malformed) -> FieldValue {
     guard let kind = Kind(rawValue: try bytes.number(UInt8.self)) else { throw Malformed() }
     switch kind {
     case .array:
@@ -88,13 +88,13 @@ struct PayloadReader {
   }
 
   /// Returns a number of values. Each value takes at least one byte.
-  private mutating func count(depth: Int) throws(Malformed) -> Int {
+  mutating func count(depth: Int) throws(Malformed) -> Int {
     let count = Int(try bytes.number(UInt32.self))
     guard depth <= maximumDepth, count <= bytes.remaining else { throw Malformed() }
     return count
   }
 
-  private mutating func flag() throws(Malformed) -> Bool {
+  mutating func flag() throws(Malformed) -> Bool {
     let byte = try bytes.number(UInt8.self)
     guard byte <= 1 else { throw Malformed() }
     return byte == 1

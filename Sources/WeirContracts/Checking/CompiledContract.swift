@@ -84,6 +84,23 @@ public struct CompiledContract: Sendable {
     return check.outcome
   }
 
+  /// Returns whether there are rules for the context of the events of this name.
+  func hasContextRules(for event: String) -> Bool { everyEvent != nil || events[event]?.context != nil }
+
+  /// Returns whether a context has no violations and no defaults to fill in, as the context of an event of this name.
+  /// Also returns `false` for a default that a field of the event might take the place of.
+  func isClean(_ context: EventContext, of event: String) -> Bool {
+    var check = EventCheck(event: event, declaration: nil)
+    if let everyEvent { check.context(context, everyEvent) }
+    if let rules = events[event]?.context { check.context(context, rules) }
+    return check.outcome.isClean
+  }
+
+  /// The fields of the events that the contract does not name; `nil` if it allows no such events.
+  var membersOfUnknown: CompiledMembers? {
+    contract.allowsUnknownEvents ? CompiledMembers([], isOpen: true, isSensitive: false) : nil
+  }
+
   /// Returns the paths of the fields of `event` that the contract marks as sensitive, in the contract's order. Empty if
   /// the contract does not name the event. The paths have the form of ``FieldRule/name``.
   public func sensitiveFields(of event: String) -> [String] {

@@ -23,6 +23,15 @@ enum ExactNumber: Sendable {
     if case .floating(let number) = self { number.isFinite } else { true }
   }
 
+  /// The number as a double, if a double can hold it.
+  fileprivate var double: Double? {
+    switch self {
+    case .signed(let number): Double(exactly: number)
+    case .unsigned(let number): Double(exactly: number)
+    case .floating(let number): number
+    }
+  }
+
   /// Returns the nearest integer in this direction, or the number itself if it is an integer and not excluded. Doubles
   /// far beyond the range of fields are clamped to values that are still beyond that range.
   fileprivate func whole(_ direction: FloatingPointRoundingRule, excluding: Bool) -> Int128 {
@@ -110,11 +119,26 @@ struct ExactRange: Sendable {
     return excludesLower || excludesUpper ? !(lower < upper) : !(lower <= upper)
   }
 
+  /// The integers that the range contains; the bounds are crossed if there are none. The range's bounds must be finite.
+  var wholeBounds: (least: Int128, most: Int128) {
+    (
+      lower.map { $0.whole(.up, excluding: excludesLower) } ?? .min,
+      upper.map { $0.whole(.down, excluding: excludesUpper) } ?? .max
+    )
+  }
+
+  /// The doubles that the range contains; `nil` if a bound is no double.
+  var doubleBounds: (least: Double, most: Double)? {
+    let least: Double? = if let lower { lower.double } else { -Double.greatestFiniteMagnitude }
+    let most: Double? = if let upper { upper.double } else { Double.greatestFiniteMagnitude }
+    guard let least, let most else { return nil }
+    return (excludesLower ? least.nextUp : least, excludesUpper ? most.nextDown : most)
+  }
+
   /// Whether the range contains an integer that a field can have, of Int64 or UInt64. There is none between 0.2 and
   /// 0.8, and none above the maximum UInt64. The bounds must be finite.
   var holdsInteger: Bool {
-    let least = lower.map { $0.whole(.up, excluding: excludesLower) } ?? .min
-    let greatest = upper.map { $0.whole(.down, excluding: excludesUpper) } ?? .max
-    return max(least, Int128(Int64.min)) <= min(greatest, Int128(UInt64.max))
+    let (least, most) = wholeBounds
+    return max(least, Int128(Int64.min)) <= min(most, Int128(UInt64.max))
   }
 }

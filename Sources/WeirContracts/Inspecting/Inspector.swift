@@ -26,6 +26,10 @@ public import Weir
 /// The tracker retains its inspector until the tracker ends, whether you keep a reference or not. The first inspector
 /// of a log starts with the events of this opening. Later inspectors continue where the previous one stopped.
 ///
+/// **Cost.** An event without violations is checked by its stored bytes, and not built. The thread has nice value 10,
+/// so it gives way to the program when processors are short. What is not inspected yet waits in the log. Events that
+/// the log removes before they were inspected are counted, and the program's log says so once.
+///
 /// **Crash.** The position of the inspection is stored in the cursor `weir.inspector`. Every event is inspected at
 /// least once, whenever the process dies.
 ///
@@ -118,7 +122,7 @@ public final class Inspector: Sendable {
   }
 
   /// The result of the inspection so far. Never waits. Lags behind the captures by milliseconds. Lags further if there
-  /// are more events than the inspector can check, which is some hundred thousand a second.
+  /// are more events than the inspector can check, or if the program needs all processors: the inspector gives way.
   public var counts: ViolationCounts {
     isOfThisProcess ? shared.read { $0.counts } : ViolationCounts()
   }

@@ -24,6 +24,10 @@ final class InspectorWork: @unchecked Sendable {
   private static let mostPause = Duration.milliseconds(50)
   private static let pauseAfterError = Duration.seconds(1)
   private static let lockedPause = Duration.milliseconds(50)
+  /// Gives way to the program: the log keeps what the thread has not inspected yet.
+  private static let niceness = 10
+  /// After so many clean events the counts are brought up to date, and the thread sees whether it is to end.
+  private static let mostUncounted: UInt64 = 256
 
   private let orders: Inspector.Orders
   private let shared: Monitor<Inspector.Shared>
@@ -32,6 +36,10 @@ final class InspectorWork: @unchecked Sendable {
   private let log: ViolationLog
   private var cursor: Cursor?
   private var reader: EventReader?
+  /// Checks events by their bytes. Belongs to the reader.
+  private var check: StoredCheck
+  /// Clean events that are not in the counts yet.
+  private var uncounted: UInt64 = 0
   private var position: CursorPosition
   private var isMoved = false
   private var nextMove = MonotonicTime.now.after(leastInterval)
@@ -48,6 +56,7 @@ final class InspectorWork: @unchecked Sendable {
     self.shared = shared
     self.bell = bell
     self.directory = directory
+    check = StoredCheck(orders.contract)
     log = ViolationLog(
       in: directory, byteLimit: orders.configuration.logBytes, contract: orders.contract.contract, shared)
     // A recovery is on disk before an opening assigns offsets.
@@ -82,6 +91,7 @@ final class InspectorWork: @unchecked Sendable {
   /// The body of the thread. Inspects until the end is requested.
   func run() {
     shared.change { $0.thread = pthread_self() }
+    lowerThreadPriority(to: Self.niceness)
     var pause = Self.leastPause
     while true {
       let isEnding = shared.read { $0.deadline != nil }
@@ -144,11 +154,19 @@ final class InspectorWork: @unchecked Sendable {
     guard end > shared.read({ $0.counts.offset }) else { return true }
     do throws(WeirError) {
       let reader = try openedReader()
-      while let event = try reader.next() {
-        guard inspect(event) else { return false }
+      while let event = try reader.nextRaw() {
+        if check.isClean(event, in: reader) {
+          pass(event)
+          guard uncounted >= Self.mostUncounted else { continue }
+          guard count() else { return false }
+        } else {
+          guard count(), inspect(reader.event(event)) else { return false }
+        }
         if MonotonicTime.now >= nextMove { moveCursorIfDue() }
       }
+      guard count() else { return false }
     } catch {
+      _ = count()
       reader = nil
       report(error, "the log can't be inspected at present")
       return false
@@ -161,9 +179,46 @@ final class InspectorWork: @unchecked Sendable {
   private func openedReader() throws(WeirError) -> EventReader {
     if let reader { return reader }
     let opened = try EventReader(directory: directory, from: position.offset)
-    opened.onSkip = { [shared] skip in shared.change(wakes: false) { $0.counts.uninspected += skip.count } }
+    check = StoredCheck(orders.contract)
+    opened.onSkip = { [weak self] skip in self?.skipped(skip) }
     reader = opened
     return opened
+  }
+
+  /// Counts events that can't be inspected any more, and says so once: there may be many such stretches.
+  private func skipped(_ skip: EventReader.Skip) {
+    guard skip.count > 0 else { return }
+    shared.change(wakes: false) { $0.counts.uninspected += skip.count }
+    guard reported.insert("skip").inserted else { return }
+    let why =
+      skip.isRemoval
+      ? "they were removed before, because the log may not be longer: retention or byteLimit" : "\(skip.reason)"
+    orders.configuration.logger?.warning(
+      """
+      \(skip.count) events of \(directory) from offset \(skip.firstOffset) on were not inspected: \(why); this is \
+      reported once, and counted: ViolationCounts.uninspected
+      """)
+  }
+
+  /// Passes over a clean event.
+  private func pass(_ event: RawEvent) {
+    uncounted += 1
+    position.offset = event.offset + 1
+    position.last = event.id
+    isMoved = true
+  }
+
+  /// Counts the clean events since the last call. Returns `false` if the time to end has passed.
+  private func count() -> Bool {
+    guard uncounted > 0 else { return true }
+    let (clean, offset) = (uncounted, position.offset)
+    let isEnding = shared.change(wakes: false) { state in
+      state.counts.inspected += clean
+      state.counts.offset = offset
+      return state.deadline != nil
+    }
+    uncounted = 0
+    return !(isEnding && isOver)
   }
 
   /// Checks an event. Returns `false` if the time to end has passed: an event whose handling is incomplete by then is

@@ -2,6 +2,7 @@
 // the log are the same with and without it.
 
 import Foundation
+import Logging
 import Synchronization
 import TestSupport
 import Testing
@@ -175,6 +176,42 @@ struct InspectorTests {
       let logged = try loggedViolations(directory)
       #expect(logged.map(\.id) == expected.map(\.0))
       #expect(logged.map(\.field) == expected.map(\.1.field))
+    }
+  }
+
+  @Test func `events that were removed before their inspection are counted, which is said once`() throws {
+    try withDirectory { directory in
+      let lines = LoggedLines()
+      let (held, released) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+      let tracker = try InspectedTracker(
+        directory: directory,
+        configuration: inspected {
+          $0.tracker.retention = Tracker.Retention(bytes: 3 << 20)
+          $0.tracker.whenFull = .block
+          $0.inspection.logger = lines.logger
+          $0.onViolation = { event, _ in
+            guard event.fields["first"] != nil else { return }
+            held.signal()
+            released.wait()
+          }
+        })
+      #expect(tracker.track("oder", fields: ["first": true]).isAccepted)
+      held.wait()
+      let text = String(repeating: "x", count: 50_000)
+      var count: UInt64 = 1
+      while try LogDirectory(directory).statistics().removed < 50, count < 5_000 {
+        #expect(tracker.track("oder", fields: ["text": .string(text)]).isAccepted)
+        try tracker.drain()
+        count += 1
+      }
+      released.signal()
+      let counts = try tracker.inspector.inspect()
+      #expect(counts.uninspected > 0)
+      #expect(counts.inspected + counts.uninspected == count)
+      let said = lines.lines.withLock { $0.filter { $0.text.contains("were not inspected") } }
+      #expect(said.count == 1)
+      #expect(said.first?.level == .warning)
+      try tracker.close()
     }
   }
 
