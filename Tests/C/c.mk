@@ -71,7 +71,7 @@ test-c-again: need-c need-lz4-tool need-python need-gcc need-sqlite need-strace
 # inlined into Swift programs, the clocks with POSIX's names, which strict C11 leaves out.
 test-c-headers:
 	@mkdir -p $(C)/headers
-	@for header in $(notdir $(C_HEADERS)) weir_firing.h weir_clocks.h; do \
+	@for header in $(notdir $(C_HEADERS)) weir_firing.h weir_clocks.h weir_ids.h; do \
 	  printf '#include "%s"\n#include "%s"\nint weir_header_compiles;\n' $$header $$header >$(C)/headers/alone.c; \
 	  cp $(C)/headers/alone.c $(C)/headers/alone.cpp; posix=; \
 	  [ $$header != weir_clocks.h ] || posix=-D_POSIX_C_SOURCE=200809L; \

@@ -10,8 +10,13 @@ extension FieldObject {
   /// The object as a log stores it: a count, then each name and its value with the value's kind. `nil` if values are
   /// nested deeper than ``maximumDepth``, which readers refuse.
   package func taggedBytes() -> [UInt8]? {
-    var writer = TaggedBytes()
-    return writer.putMembers(self, depth: 0) ? writer.bytes : nil
+    var size = TaggedSize()
+    guard size.putMembers(self, depth: 0) else { return nil }
+    return [UInt8](unsafeUninitializedCapacity: size.count) { bytes, count in
+      var writer = TaggedMemory(UnsafeMutableRawBufferPointer(bytes))
+      _ = writer.putMembers(self, depth: 0)
+      count = writer.count
+    }
   }
 
   /// Decodes the bytes of ``taggedBytes()``. Trusts none of the bytes. Returns `nil` if they are not exactly one
@@ -23,28 +28,79 @@ extension FieldObject {
   }
 }
 
-/// Appends tagged values to memory that may be kept, in the format that ``EventEncoder/putTagged(_:depth:)`` writes
-/// into a lane.
-private struct TaggedBytes {
-  var bytes: [UInt8] = []
+/// Takes the bytes of tagged values, in the format that ``EventEncoder/putTagged(_:depth:)`` writes into a lane. The
+/// bytes are put twice: first ``TaggedSize`` counts them, then ``TaggedMemory`` has room for exactly as many.
+protocol TaggedSink {
+  mutating func putNumber(_ number: some FixedWidthInteger & BitwiseCopyable)
+  mutating func putBytes(_ bytes: UnsafeRawBufferPointer)
+  mutating func putText(_ text: String)
+}
 
-  /// Returns `false` if a value is nested too deep, as do the methods below.
+/// Counts bytes.
+struct TaggedSize: TaggedSink {
+  private(set) var count = 0
+
+  @inline(__always)
+  mutating func putNumber<Number: FixedWidthInteger & BitwiseCopyable>(_ number: Number) {
+    count += MemoryLayout<Number>.size
+  }
+
+  @inline(__always)
+  mutating func putBytes(_ bytes: UnsafeRawBufferPointer) { count += bytes.count }
+
+  @inline(__always)
+  mutating func putText(_ text: String) { count += text.utf8.count }
+}
+
+/// Writes bytes into memory that has room for them.
+struct TaggedMemory: TaggedSink {
+  private let room: UnsafeMutableRawBufferPointer
+  private(set) var count = 0
+
+  init(_ room: UnsafeMutableRawBufferPointer) {
+    self.room = room
+  }
+
+  @inline(__always)
+  mutating func putNumber<Number: FixedWidthInteger & BitwiseCopyable>(_ number: Number) {
+    precondition(room.count - count >= MemoryLayout<Number>.size, "the bytes were counted before")
+    room.storeBytes(of: number.littleEndian, toByteOffset: count, as: Number.self)
+    count += MemoryLayout<Number>.size
+  }
+
+  @inline(__always)
+  mutating func putBytes(_ bytes: UnsafeRawBufferPointer) {
+    precondition(room.count - count >= bytes.count, "the bytes were counted before")
+    UnsafeMutableRawBufferPointer(rebasing: room[count...]).copyMemory(from: bytes)
+    count += bytes.count
+  }
+
+  @inline(__always)
+  mutating func putText(_ text: String) {
+    var text = text
+    text.withUTF8 { putBytes(UnsafeRawBufferPointer($0)) }
+  }
+}
+
+extension TaggedSink {
+  /// Puts an object. Returns `false` if a value is nested too deep, as does ``put(_:depth:)``.
   mutating func putMembers(_ object: FieldObject, depth: Int) -> Bool {
-    putNumber(UInt32(truncatingIfNeeded: object.count))
+    putCount(object.count)
     for member in object {
-      putCounted(member.name.utf8)
+      putName(member.name)
       guard put(member.value, depth: depth + 1) else { return false }
     }
     return true
   }
 
-  private mutating func put(_ value: FieldValue, depth: Int) -> Bool {
+  /// Puts a value with its kind.
+  mutating func put(_ value: FieldValue, depth: Int) -> Bool {
     switch value {
     case .null:
       put(.null)
     case .bool(let value):
       put(.bool)
-      bytes.append(value ? 1 : 0)
+      putNumber(value ? 1 as UInt8 : 0)
     case .int(let value):
       put(.int64)
       putNumber(value)
@@ -58,21 +114,21 @@ private struct TaggedBytes {
       put(.double)
       putNumber(value.bitPattern)
     case .string(let value):
-      put(.string)
-      putCounted(value.utf8)
+      put(value)
     case .bytes(let value):
       put(.bytes)
-      putCounted(value)
+      putCount(value.count)
+      value.withUnsafeBytes { putBytes($0) }
     case .uuid(let value):
       put(.uuid)
-      withUnsafeBytes(of: value.uuid) { bytes.append(contentsOf: $0) }
+      withUnsafeBytes(of: value.uuid) { putBytes($0) }
     case .date(let value):
       put(.date)
       putNumber(value.timeIntervalSinceReferenceDate.bitPattern)
     case .array(let values):
       guard depth <= maximumDepth else { return false }
       put(.array)
-      putNumber(UInt32(truncatingIfNeeded: values.count))
+      putCount(values.count)
       for value in values {
         guard put(value, depth: depth + 1) else { return false }
       }
@@ -84,16 +140,18 @@ private struct TaggedBytes {
     return true
   }
 
-  private mutating func put(_ kind: Kind) {
-    bytes.append(kind.rawValue)
+  /// Puts a text as a value.
+  mutating func put(_ text: String) {
+    put(.string)
+    putName(text)
   }
 
-  private mutating func putNumber(_ number: some FixedWidthInteger) {
-    withUnsafeBytes(of: number.littleEndian) { bytes.append(contentsOf: $0) }
-  }
+  mutating func put(_ kind: Kind) { putNumber(kind.rawValue) }
 
-  private mutating func putCounted(_ contents: some Collection<UInt8>) {
-    putNumber(UInt32(truncatingIfNeeded: contents.count))
-    bytes.append(contentsOf: contents)
+  mutating func putCount(_ count: Int) { putNumber(UInt32(truncatingIfNeeded: count)) }
+
+  mutating func putName(_ name: String) {
+    putCount(name.utf8.count)
+    putText(name)
   }
 }

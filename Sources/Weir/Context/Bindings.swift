@@ -27,9 +27,10 @@
 /// **Nesting.** An inner user replaces the outer user, traits included. An inner field replaces an outer field of the
 /// same name. An inner view has the outer view's id as its ``EventView/parent``.
 ///
-/// **Cost.** A call encodes the bindings once, and allocates: bind once for each request. After the first binding of
-/// the process, each capture reads a task-local value. Within a binding, each capture also copies the encoded bytes, up
-/// to 4 KiB, into the event. In a process that never binds anything, each capture pays one load.
+/// **Cost.** A call encodes the bindings once, and allocates: bind once for each request, with user, fields and view in
+/// one call. After the first binding of the process, each capture reads a task-local value. Within a binding, each
+/// capture also copies the encoded bytes, up to 4 KiB, into the event. In a process that never binds anything, each
+/// capture pays one load.
 ///
 /// **Limits.** Bindings take at most 4,096 bytes, names included, and are nested at most 15 deep. What does not fit is
 /// left out, traits first. No event ever names another user because of that. ``Counters/bindingsRefused`` counts such

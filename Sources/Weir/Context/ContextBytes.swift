@@ -11,26 +11,6 @@ enum ContextBytes {
   static let parent = "parent"
   static let sensitive = "sensitive"
 
-  /// Encodes a scope. `user` is `nil` if no user was bound. `user` holds `nil` if the absence of a user was bound.
-  static func scope(
-    user: EventUser??, view: EventView?, fields: FieldObject, sensitive: Set<String>
-  ) -> FieldObject {
-    var members: [(String, FieldValue)] = []
-    if let user {
-      members.append((Self.user, user.map { .string($0.id) } ?? .null))
-      if let user, !user.traits.isEmpty { members.append((traits, .object(user.traits))) }
-    }
-    if let view {
-      var parts: [(String, FieldValue)] = [(id, .string(view.id)), (name, .string(view.name))]
-      if let outer = view.parent { parts.append((parent, .string(outer))) }
-      members.append((Self.view, .object(FieldObject(parts))))
-    }
-    if !fields.isEmpty { members.append((Self.fields, .object(fields))) }
-    // Sorted, so that equal contexts have equal bytes.
-    if !sensitive.isEmpty { members.append((Self.sensitive, .texts(sensitive.sorted()))) }
-    return FieldObject(members)
-  }
-
   /// Encodes a global context. The result is empty if the context is empty.
   static func global(fields: FieldObject, user: EventUser?, sensitive: Set<String>) -> FieldObject {
     var members: [(String, FieldValue)] = []
@@ -42,6 +22,62 @@ enum ContextBytes {
     }
     if !sensitive.isEmpty { members.append((Self.sensitive, .texts(sensitive.sorted()))) }
     return FieldObject(members)
+  }
+}
+
+/// The parts of a scope that an event ends with.
+struct ScopeParts {
+  var user: EventUser?
+  /// Whether a user, or the absence of a user, was bound. If so, the default user does not apply.
+  var bindsUser = false
+  var view: EventView?
+  var fields: FieldObject = [:]
+  /// The names of the sensitive fields and traits.
+  var sensitive: Set<String> = []
+}
+
+extension TaggedSink {
+  /// Puts a scope as a tagged object. Returns `false` if a value is nested too deep.
+  mutating func put(_ scope: ScopeParts) -> Bool {
+    let hasTraits = scope.user?.traits.isEmpty == false
+    let hasFields = !scope.fields.isEmpty
+    var count = scope.bindsUser ? 1 : 0
+    if hasTraits { count += 1 }
+    if scope.view != nil { count += 1 }
+    if hasFields { count += 1 }
+    if !scope.sensitive.isEmpty { count += 1 }
+    putCount(count)
+    if scope.bindsUser {
+      putName(ContextBytes.user)
+      if let user = scope.user { put(user.id) } else { put(.null) }
+    }
+    if let user = scope.user, hasTraits {
+      putName(ContextBytes.traits)
+      guard put(.object(user.traits), depth: 1) else { return false }
+    }
+    if let view = scope.view {
+      putName(ContextBytes.view)
+      put(.object)
+      putCount(view.parent == nil ? 2 : 3)
+      putName(ContextBytes.id)
+      put(view.id)
+      putName(ContextBytes.name)
+      put(view.name)
+      if let parent = view.parent {
+        putName(ContextBytes.parent)
+        put(parent)
+      }
+    }
+    if hasFields {
+      putName(ContextBytes.fields)
+      guard put(.object(scope.fields), depth: 1) else { return false }
+    }
+    // Sorted, so that equal contexts have equal bytes.
+    if !scope.sensitive.isEmpty {
+      putName(ContextBytes.sensitive)
+      guard put(.texts(scope.sensitive.sorted()), depth: 1) else { return false }
+    }
+    return true
   }
 }
 

@@ -15,14 +15,8 @@ package final class EncodedScope: Sendable {
   /// The maximum size of a scope in an event, in bytes.
   static let maximumBytes = 4096
 
-  /// The bound user; `nil` if no user was bound, or if the absence of a user was bound.
-  let user: EventUser?
-  /// Whether a user, or the absence of a user, was bound. If so, the default user does not apply.
-  let bindsUser: Bool
-  package let view: EventView?
-  let fields: FieldObject
-  /// The names of the sensitive fields and traits.
-  let sensitive: Set<String>
+  /// The parts, for further bindings within this one.
+  fileprivate let parts: ScopeParts
   /// The innermost `Scope` of a higher module; `nil` if there is none. Captures don't read it.
   package let attachment: (any AnyObject & Sendable)?
 
@@ -30,26 +24,35 @@ package final class EncodedScope: Sendable {
   /// Sendable because it is written before it is shared, and freed when nobody has it.
   nonisolated(unsafe) private let memory: UnsafeMutableRawPointer?
 
+  /// The bound user; `nil` if no user was bound, or if the absence of a user was bound.
+  var user: EventUser? { parts.user }
+  /// Whether a user, or the absence of a user, was bound. If so, the default user does not apply.
+  var bindsUser: Bool { parts.bindsUser }
+  package var view: EventView? { parts.view }
+  var fields: FieldObject { parts.fields }
+  /// The names of the sensitive fields and traits.
+  var sensitive: Set<String> { parts.sensitive }
+
   /// Returns `nil` if the scope takes more than ``maximumBytes`` or is nested too deep.
   private init?(_ parts: Parts) {
-    guard let bytes = parts.object.taggedBytes(), bytes.count <= Self.maximumBytes else { return nil }
-    user = parts.user
-    bindsUser = parts.bindsUser
-    view = parts.view
-    fields = parts.fields
-    sensitive = parts.sensitive
+    let scope = parts.scope
+    var size = TaggedSize()
+    guard size.put(scope), size.count <= Self.maximumBytes else { return nil }
+    self.parts = scope
     attachment = parts.attachment
-    guard parts.bindsUser || parts.view != nil || !parts.fields.isEmpty || !parts.sensitive.isEmpty else {
+    guard scope.bindsUser || scope.view != nil || !scope.fields.isEmpty || !scope.sensitive.isEmpty else {
       memory = nil
       return
     }
-    let ending = bytes + withUnsafeBytes(of: UInt32(bytes.count).littleEndian) { Array($0) }
-    let header = ScopeHeader(
-      count: ending.count, userKey: parts.user.map { SamplingKey.of($0.id) } ?? 0, bindsUser: parts.bindsUser)
+    let count = size.count + MemoryLayout<UInt32>.size
     let room = UnsafeMutableRawPointer.allocate(
-      byteCount: ScopeHeader.bytes + ending.count, alignment: MemoryLayout<ScopeHeader>.alignment)
+      byteCount: ScopeHeader.bytes + count, alignment: MemoryLayout<ScopeHeader>.alignment)
+    let header = ScopeHeader(
+      count: count, userKey: scope.user.map { SamplingKey.of($0.id) } ?? 0, bindsUser: scope.bindsUser)
     room.storeBytes(of: header, as: ScopeHeader.self)
-    UnsafeMutableRawBufferPointer(start: room + ScopeHeader.bytes, count: ending.count).copyBytes(from: ending)
+    var writer = TaggedMemory(UnsafeMutableRawBufferPointer(start: room + ScopeHeader.bytes, count: count))
+    _ = writer.put(scope)
+    writer.putNumber(UInt32(size.count))
     memory = room
   }
 
@@ -85,16 +88,16 @@ package final class EncodedScope: Sendable {
   ) -> EncodedScope? {
     var whole = Parts(current)
     if let user {
-      whole.bindsUser = true
-      whole.user = user
+      whole.scope.bindsUser = true
+      whole.scope.user = user
     }
-    whole.fields = whole.fields.overlaid(with: fields)
-    if let view { whole.view = EventView(id: newViewID(), name: view, parent: whole.view?.id) }
-    whole.sensitive.formUnion(sensitive)
+    if !fields.isEmpty { whole.scope.fields = whole.scope.fields.overlaid(with: fields) }
+    if let view { whole.scope.view = EventView(id: newViewID(), name: view, parent: whole.scope.view?.id) }
+    if !sensitive.isEmpty { whole.scope.sensitive.formUnion(sensitive) }
     if let scope = EncodedScope(whole) { return scope }
     var scope = current
     if let user { scope = binding(user: user, sensitive: sensitive, over: scope) }
-    if view != nil { scope = binding(view: whole.view, over: scope) ?? scope }
+    if view != nil { scope = binding(view: whole.scope.view, over: scope) ?? scope }
     if !fields.isEmpty || user == nil && !sensitive.isEmpty {
       scope = binding(fields: fields, sensitive: sensitive, over: scope) ?? scope
     }
@@ -108,17 +111,17 @@ package final class EncodedScope: Sendable {
   /// not lose its sensitive mark for lack of room either: see ``Parts/withAllSensitive``.
   private static func binding(user: EventUser?, sensitive: Set<String>, over outer: EncodedScope?) -> EncodedScope {
     var whole = Parts(outer)
-    whole.bindsUser = true
-    whole.user = user
-    whole.sensitive.formUnion(sensitive)
+    whole.scope.bindsUser = true
+    whole.scope.user = user
+    whole.scope.sensitive.formUnion(sensitive)
     if let scope = EncodedScope(whole) { return scope }
     var withoutTraits = whole
-    withoutTraits.user?.traits = [:]
+    withoutTraits.scope.user?.traits = [:]
     var alone = withoutTraits
-    alone.view = nil
-    alone.fields = [:]
+    alone.scope.view = nil
+    alone.scope.fields = [:]
     var nobody = alone.withAllSensitive
-    nobody.user = nil
+    nobody.scope.user = nil
     // The last candidate always fits.
     let found = first(withoutTraits, withoutTraits.withAllSensitive, alone, alone.withAllSensitive, nobody)
     noteRefusal(missing(in: found, of: whole))
@@ -126,9 +129,9 @@ package final class EncodedScope: Sendable {
   }
 
   private static func missing(in found: EncodedScope, of whole: Parts) -> String {
-    guard whole.user != nil else { return "a scope" }
+    guard whole.scope.user != nil else { return "a scope" }
     guard found.user != nil else { return "the user's id" }
-    let isAllAround = found.view == whole.view && found.fields == whole.fields
+    let isAllAround = found.view == whole.scope.view && found.fields == whole.scope.fields
     return isAllAround ? "the user's traits" : "the user beside what is around"
   }
 
@@ -140,19 +143,19 @@ package final class EncodedScope: Sendable {
   ) -> EncodedScope? {
     let outer = Parts(scope)
     var whole = outer
-    whole.fields = whole.fields.overlaid(with: fields)
-    whole.sensitive.formUnion(sensitive)
+    whole.scope.fields = whole.scope.fields.overlaid(with: fields)
+    whole.scope.sensitive.formUnion(sensitive)
     if let scope = EncodedScope(whole) { return scope }
     noteRefusal("fields")
-    guard !whole.sensitive.isSubset(of: outer.sensitive) else { return nil }
-    whole.fields = outer.fields
+    guard !whole.scope.sensitive.isSubset(of: outer.scope.sensitive) else { return nil }
+    whole.scope.fields = outer.scope.fields
     var withoutFields = whole
-    withoutFields.view = nil
-    withoutFields.fields = [:]
+    withoutFields.scope.view = nil
+    withoutFields.scope.fields = [:]
     var alone = withoutFields.withAllSensitive
-    alone.user?.traits = [:]
+    alone.scope.user?.traits = [:]
     var nobody = alone
-    nobody.user = nil
+    nobody.scope.user = nil
     return first(whole, whole.withAllSensitive, withoutFields, alone, nobody)
   }
 
@@ -167,7 +170,7 @@ package final class EncodedScope: Sendable {
   /// Returns the scope with another view, or `nil` if the view does not fit.
   private static func binding(view: EventView?, over scope: EncodedScope?) -> EncodedScope? {
     var parts = Parts(scope)
-    parts.view = view
+    parts.scope.view = view
     guard let scope = EncodedScope(parts) else {
       noteRefusal("a view")
       return nil
@@ -178,7 +181,7 @@ package final class EncodedScope: Sendable {
   /// Returns the current scope with an attachment and its view, or `nil` if the view does not fit.
   package static func binding(_ attachment: any AnyObject & Sendable, view: EventView) -> EncodedScope? {
     var parts = Parts(current)
-    parts.view = view
+    parts.scope.view = view
     parts.attachment = attachment
     guard let encoded = EncodedScope(parts) else {
       noteRefusal("a scope's view")
@@ -191,7 +194,7 @@ package final class EncodedScope: Sendable {
   package static func binding(_ attachment: any AnyObject & Sendable, keepsView: Bool) -> EncodedScope {
     var parts = Parts(current)
     parts.attachment = attachment
-    if !keepsView { parts.view = nil }
+    if !keepsView { parts.scope.view = nil }
     return first(parts)
   }
 
@@ -226,33 +229,21 @@ struct ScopeHeader: BitwiseCopyable {
 
 /// The parts of a scope that is being made.
 private struct Parts {
-  var user: EventUser?
-  var bindsUser = false
-  var view: EventView?
-  var fields: FieldObject = [:]
-  var sensitive: Set<String> = []
+  var scope = ScopeParts()
   var attachment: (any AnyObject & Sendable)?
 
   init(_ scope: EncodedScope?) {
     guard let scope else { return }
-    user = scope.user
-    bindsUser = scope.bindsUser
-    view = scope.view
-    fields = scope.fields
-    sensitive = scope.sensitive
+    self.scope = scope.parts
     attachment = scope.attachment
   }
 
   /// The same parts with every name marked as sensitive, if any is. The mark takes less room than many names.
   var withAllSensitive: Parts {
-    guard !sensitive.isEmpty else { return self }
+    guard !scope.sensitive.isEmpty else { return self }
     var parts = self
-    parts.sensitive = [EventContext.allSensitive]
+    parts.scope.sensitive = [EventContext.allSensitive]
     return parts
-  }
-
-  var object: FieldObject {
-    ContextBytes.scope(user: bindsUser ? .some(user) : nil, view: view, fields: fields, sensitive: sensitive)
   }
 }
 
@@ -261,7 +252,7 @@ extension FieldObject {
   /// others.
   func overlaid(with inner: FieldObject) -> FieldObject {
     guard !isEmpty else { return inner }
-    let names = Set(inner.lazy.map(\.name))
-    return FieldObject(filter { !names.contains($0.name) } + inner)
+    guard !inner.isEmpty else { return self }
+    return FieldObject(filter { member in !inner.contains { $0.name == member.name } } + inner)
   }
 }

@@ -136,16 +136,30 @@ struct DeclarationTests {
     #expect(unreadable == EventContext(globals: ["app": "shop"], fields: ["scope": .bytes([1, 2, 3])]))
   }
 
+  /// The object whose bytes are written for a scope.
+  private func stored(_ scope: ScopeParts) throws -> FieldObject {
+    var size = TaggedSize()
+    guard size.put(scope) else { throw Malformed() }
+    var bytes = [UInt8](repeating: 0, count: size.count)
+    let count = bytes.withUnsafeMutableBytes { bytes in
+      var writer = TaggedMemory(bytes)
+      return writer.put(scope) ? writer.count : 0
+    }
+    #expect(count == size.count)
+    return try #require(bytes.withUnsafeBytes { FieldObject(taggedBytes: $0) })
+  }
+
   @Test func `contexts come back from bytes`() throws {
     let user = EventUser(id: "ada", traits: ["plan": "paid"])
     let view = EventView(id: "1", name: "/cart", parent: "0")
     let fields: FieldObject = ["a": 1]
-    let scope = ContextBytes.scope(user: user, view: view, fields: fields, sensitive: ["a", "plan"])
+    let scope = try stored(
+      ScopeParts(user: user, bindsUser: true, view: view, fields: fields, sensitive: ["a", "plan"]))
     #expect(
       EventContext().with(scope: scope)
         == EventContext(user: user, view: view, fields: fields, sensitive: ["a", "plan"]))
-    #expect(ContextBytes.scope(user: nil, view: nil, fields: [:], sensitive: []).isEmpty)
-    #expect(ContextBytes.scope(user: .some(nil), view: nil, fields: [:], sensitive: []) == ["user": nil])
+    #expect(try stored(ScopeParts()).isEmpty)
+    #expect(try stored(ScopeParts(bindsUser: true)) == ["user": nil])
     let global = ContextBytes.global(fields: fields, user: user, sensitive: ["a"])
     #expect(EventContext(global: global) == EventContext(globals: fields, user: user, sensitive: ["a"]))
     #expect(ContextBytes.global(fields: [:], user: nil, sensitive: []).isEmpty)
