@@ -705,9 +705,10 @@ weir_status weir_reader_next(weir_reader *reader, weir_event *event, weir_skip *
  * are stores into mapped memory, which Linux reports to nobody. So the call polls: at once after an event was read,
  * then at intervals that double from 0.2 to 20 ms, five system calls each. After two seconds of silence it polls once a
  * second, and watches the directory (inotify): the writer touches a file there right after the first event that follows
- * a silence, so that the event is read within a millisecond. Where inotify reports nothing (all instances of it are in
- * use, another machine writes the files), the first event after a silence may be read a second late. The call sleeps in
- * between; a signal does not end the sleep.
+ * a silence, so that the event is read within a millisecond. Where the directory can't be watched (all instances of
+ * inotify are in use), it goes on polling every 20 ms. Where inotify reports nothing (another machine writes the
+ * files), the first event after a silence may be read a second late. The call sleeps in between; a signal does not end
+ * the sleep.
  */
 weir_status weir_reader_wait(weir_reader *reader, uint64_t timeout_ns);
 

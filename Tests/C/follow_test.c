@@ -465,18 +465,21 @@ static void test_wait(void) {
   scratch_remove(path);
 }
 
-/* Waits in vain until the reader takes the log for silent: until it has a descriptor to sleep on. */
-static int32_t wait_for_silence(weir_reader *reader, uint64_t *pause_ns) {
+/* Waits in vain until the reader has a descriptor to sleep on for long; -1 if it has none after `most` waits. */
+static int32_t wait_for_silence(weir_reader *reader, int most, uint64_t *pause_ns) {
   uint64_t missing;
-  int32_t fd = -1;
-  for (int i = 0; i < 10000; i++) {
-    fd = weir_reader_descriptor(reader, pause_ns);
-    if (*pause_ns > 20000000) break;
+  for (int i = 0; i < most; i++) {
+    int32_t fd = weir_reader_descriptor(reader, pause_ns);
+    if (*pause_ns > 20000000) return fd;
     sleep_ns(*pause_ns);
     if (weir_reader_wait(reader, 0) == WEIR_OK) CHECK_EQUAL(read_on(reader, UINT64_MAX, &missing), 0);
   }
-  CHECK_EQUAL(*pause_ns, 1000000000);
-  return fd;
+  return -1;
+}
+
+static int is_rung(int32_t fd) {
+  struct pollfd event = {.fd = fd, .events = POLLIN};
+  return poll(&event, 1, 60000) == 1;
 }
 
 static void test_silence(void) {
@@ -487,11 +490,11 @@ static void test_silence(void) {
   weir_reader *reader = open_reader(path);
   uint64_t pause_ns;
   for (uint64_t i = 0; i < 2; i++) {
-    int32_t fd = wait_for_silence(reader, &pause_ns);
+    int32_t fd = wait_for_silence(reader, 10000, &pause_ns);
     REQUIRE(fd >= 0);
+    CHECK_EQUAL(pause_ns, 1000000000);
     CHECK_EQUAL(capture_numbered(log, type, 0, i, 0, NULL), WEIR_ACCEPTED);
-    struct pollfd event = {.fd = fd, .events = POLLIN};
-    CHECK_EQUAL(poll(&event, 1, 60000), 1);
+    CHECK(is_rung(fd));
     CHECK_EQUAL(wait_and_read(reader, 1), 1);
     /* Read, nothing rings on: the pauses are short again. */
     weir_reader_wait(reader, 0);
@@ -503,16 +506,50 @@ static void test_silence(void) {
   scratch_remove(path);
 }
 
+static void test_silent_death(void) {
+  test("after a silence the death of a writer that has drained nothing wakes, and its events are there");
+  char *path = scratch();
+  int opened[2], go[2];
+  char byte;
+  REQUIRE(pipe(opened) == 0 && pipe(go) == 0);
+  pid_t writer = fork();
+  REQUIRE(writer >= 0);
+  if (writer == 0) {
+    weir_log *log = open_rolling(path);
+    uint32_t type = define_numbered(log);
+    if (write(opened[1], "", 1) != 1 || read(go[0], &byte, 1) != 1) _exit(1);
+    for (uint64_t i = 0; i < 100; i++) capture_numbered(log, type, 0, i, FILLER / 2, NULL);
+    kill(getpid(), SIGKILL);
+  }
+  REQUIRE(read(opened[0], &byte, 1) == 1);
+  weir_reader *reader = open_reader(path);
+  uint64_t pause_ns;
+  int32_t fd = wait_for_silence(reader, 10000, &pause_ns);
+  REQUIRE(fd >= 0);
+  REQUIRE(write(go[1], "", 1) == 1);
+  CHECK(is_rung(fd));
+  CHECK_EQUAL(wait_and_read(reader, 100), 100);
+  CHECK_EQUAL(wait_for(writer), 1000 + SIGKILL);
+  for (int i = 0; i < 2; i++) {
+    close(opened[i]);
+    close(go[i]);
+  }
+  weir_reader_close(reader);
+  scratch_remove(path);
+}
+
 static void test_silence_unwatched(void) {
 #ifdef WEIR_FAULT_INJECTION
-  test("where nothing can be watched, a reader of a silent log looks once a second");
+  test("where nothing can be watched, a reader of a silent log looks as often as before");
   char *path = scratch();
   weir_log *log = open_rolling(path);
   uint32_t type = define_numbered(log);
   weir_reader *reader = open_reader(path);
   uint64_t pause_ns;
   weir_fault_set("sys_watch", 1, 1, EMFILE);
-  CHECK_EQUAL(wait_for_silence(reader, &pause_ns), -1);
+  CHECK_EQUAL(wait_for_silence(reader, 150, &pause_ns), -1);
+  CHECK_EQUAL(weir_fault_count() > 0, 1);
+  CHECK_EQUAL(pause_ns, 20000000);
   weir_fault_set("any", 0, 0, 0);
   CHECK_EQUAL(capture_numbered(log, type, 0, 0, 0, NULL), WEIR_ACCEPTED);
   CHECK_EQUAL(wait_and_read(reader, 1), 1);
@@ -600,6 +637,7 @@ int main(void) {
   test_retention();
   test_wait();
   test_silence();
+  test_silent_death();
   test_silence_unwatched();
   test_removed_directory();
   test_cost();

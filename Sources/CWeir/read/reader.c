@@ -35,10 +35,10 @@ enum { NO_WATCH = -1, NO_WATCH_EVER = -2 };
 typedef enum reader_stage { IN_SEGMENTS, IN_LANES, AT_END } reader_stage;
 
 /*
- * The pauses of a wait, which double, up to the most while something came within SILENCE_NS, and then the long pause,
- * which a watch of the directory may end; and the age at which everything is looked through again in any case. The
- * silence is twice as long as the time between two touches of the log's files (TOUCH_PAUSE_NS in sealer.c): the first
- * event after it is followed by a touch at once.
+ * The pauses of a wait, which double, up to the most while something came within SILENCE_NS or nothing can be watched,
+ * and then the long pause, which a watch of the directory may end; and the age at which everything is looked through
+ * again in any case. The silence is twice as long as the time between two touches of the log's files (TOUCH_PAUSE_NS in
+ * sealer.c): the first event after it is followed by a touch at once.
  */
 enum { LEAST_PAUSE_NS = 200000, MOST_PAUSE_NS = 20000000, LOOK_AGAIN_NS = 1000000000 };
 #define SILENCE_NS UINT64_C(2000000000)
@@ -575,16 +575,17 @@ static int has_news(weir_reader *reader) {
 }
 
 /*
- * The pause before the next look: the long one once the log was silent. Begins to watch the directory then: what
- * happened before is for one more look to find, without a pause.
+ * The pause before the next look: the long one once the log was silent and is watched. Begins to watch the directory
+ * after the silence: what happened before is for one more look to find, without a pause.
  */
 static uint64_t next_pause(weir_reader *reader, uint64_t now) {
   if (reader->news_at == 0) reader->news_at = now;
   if (now - reader->news_at < SILENCE_NS) return reader->pause_ns;
-  if (reader->watch != NO_WATCH) return LONG_PAUSE_NS;
+  if (reader->watch == NO_WATCH_EVER) return reader->pause_ns;
+  if (reader->watch >= 0) return LONG_PAUSE_NS;
   int watch = sys_watch(reader->directory);
   reader->watch = watch >= 0 ? watch : NO_WATCH_EVER;
-  return watch >= 0 ? 0 : LONG_PAUSE_NS;
+  return watch >= 0 ? 0 : reader->pause_ns;
 }
 
 static void lengthen_pause(weir_reader *reader) {

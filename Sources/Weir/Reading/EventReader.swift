@@ -166,8 +166,8 @@ public final class EventReader {
   /// then at intervals that double from 0.2 to 20 ms. A look costs five system calls.
   ///
   /// After two seconds without an event, looks once a second. The system wakes the thread meanwhile when the writer
-  /// continues, so the first event after a silence comes as soon as any other. If the system can't (all instances of
-  /// inotify are in use, or another machine writes the files), that event may come a second late.
+  /// continues, so the first event after a silence comes as soon as any other. If another machine writes the files, the
+  /// first event may come a second late. If all instances of inotify are in use, looks every 20 ms.
   public func wait(upTo timeout: Duration?) -> Bool {
     if held != nil { return true }
     return Int(weir_reader_wait(reader, timeout?.wholeNanoseconds ?? .max)) == WEIR_OK

@@ -21,7 +21,7 @@
 ///
 /// **Silence.** After two seconds without an event, the task looks every five seconds, and the system wakes it when the
 /// writer continues (<doc:Threads>). If the system can't, because all instances of inotify are in use, the task looks
-/// once a second. On files that another machine writes, the first event after a silence may come five seconds late.
+/// every 20 ms. On files that another machine writes, the first event after a silence may come five seconds late.
 ///
 /// **Errors.** The sequence ends when its task is cancelled. It throws a ``WeirError`` if the log can't be read, with
 /// the code `missing`, `directory`, `access`, `version`, `io` or `memory`. If the directory is removed while the log is
