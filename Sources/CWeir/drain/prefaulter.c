@@ -7,10 +7,10 @@
  * lanes when the disk is full (see lane_pages.c). It populates (MADV_POPULATE_WRITE) each of them, once; a spare one
  * when it is used.
  *
- * When the kernel writes a mapped page back it write-protects it, so that the next store to it faults: 1.3 to 4.6 us,
- * paid by whoever captures next, once a page and writeback. So while events flow, and the ring lies on a disk, this
- * thread also asks for the pages that the lanes' producers will come to next to be made writable again, and for the
- * page of their tails. On tmpfs there is no writeback.
+ * When the kernel writes a mapped page back, the kernel write-protects the page. The next store to the page faults,
+ * which costs the capture that stores 1.3 to 4.6 us. So where the ring lies on a disk, and while events flow, this
+ * thread has the pages made writable again that producers will store to next, and the page of each lane's tail. On
+ * tmpfs there is no writeback.
  *
  * Then it registers for membarrier, if the opening left that: see sys_membarrier_is_cheap.
  *
@@ -86,7 +86,7 @@ static int make_lanes(intake *intake) {
   return error != 0 ? error : make_first(intake, 0, intake->owned_lanes, wanted);
 }
 
-/* Whether a lane is to be populated as a whole. */
+/* Whether all pages of the lane are to be populated. */
 static int is_to_fill(const intake *intake, uint32_t number) {
   const lane *lane = &intake->lanes[number];
   const uint32_t *needed = number < intake->owned_lanes ? &lane->ready : &lane->used;

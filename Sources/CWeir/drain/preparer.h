@@ -32,7 +32,7 @@ typedef struct preparer {
   uint64_t synced;           /* the sealer's passes when the last preparation began */
   uint64_t failed_for;       /* the drainer's: after a try without a segment, that of the preparation that failed */
   uint64_t next_prepared;    /* atomic: numbers the files */
-  uint64_t last_bytes;       /* of whoever makes them: the size of the last segment made; 0: none was */
+  uint64_t last_bytes;       /* the size of the last segment that was made; 0: none was made yet */
 } preparer;
 
 void preparer_make(preparer *preparer, sealer *sealer); /* in memory that is zeros; preparer_free undoes it */

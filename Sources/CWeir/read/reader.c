@@ -1,5 +1,6 @@
 /*
- * reader.c: iterating over the events of a directory, live or after its writer's death.
+ * reader.c: iterating over the events of a directory, live or after its writer's death. Longer than other files: the
+ * stages below and the wait for more share one state.
  *
  * Two stages: the segments, in order of offset; then, if no writer is alive and no segment is left, the events in a
  * dead writer's ring. If a writer turns up, the reader goes back to the segments. Recovery gives the events of the

@@ -345,7 +345,7 @@ static int allocate(int fd, const ring_header *header, int *whole) {
   return *whole ? sys_allocate(fd, header->file_bytes) : error;
 }
 
-/* Answers the descriptor of the file that becomes the ring, or a negative errno. `*whole`: all its blocks are there. */
+/* Answers the descriptor of the new ring's file, or a negative errno. Sets `*whole` if the file has all its blocks. */
 static int make_file(const intake *intake, const ring_place *place, const ring_header *header,
                      const uint8_t *definitions, int *whole) {
   int fd = open_new(intake, place, header->file_bytes);

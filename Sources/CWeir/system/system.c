@@ -338,7 +338,7 @@ int sys_populate(uint8_t *address, uint64_t bytes) {
   return result == 0 ? 0 : errno == EFAULT ? -EIO : -errno;
 }
 
-/* Answers the mapping, or MAP_FAILED. A child must not reach what the parent goes on writing. */
+/* Maps a file; answers the mapping, or MAP_FAILED. A child made by fork() does not get the mapping. */
 static void *map_shared(int fd, uint64_t bytes) {
   void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (mapped == MAP_FAILED || madvise(mapped, bytes, MADV_DONTFORK) == 0) return mapped;

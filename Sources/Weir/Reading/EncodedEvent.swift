@@ -9,8 +9,8 @@
 /// Consecutive events of a log as an ``EventReader`` found them: their bytes in one array, and what they share once. A
 /// block never changes.
 ///
-/// An event costs no allocation and no decoding. Whoever holds one event of a block holds the memory of all of them:
-/// keep ``EncodedEvent/stored`` of an event that waits for long.
+/// An event costs no allocation and no decoding. One event keeps the memory of the whole block: of an event that waits
+/// for long, keep ``EncodedEvent/stored``.
 package final class EventBlock: Sendable {
   /// The place of an event's parts.
   struct Entry: Sendable {
