@@ -49,8 +49,12 @@ resolve() {
   $SWIFT package --package-path "$scratch/$1" resolve >"$scratch/log" 2>&1 || { cat "$scratch/log"; fail "resolve $1"; }
 }
 
+build() {
+  $SWIFT build -j "$JOBS" -debug-info-format none --disable-index-store "$@"
+}
+
 build_and_run() {
-  $SWIFT build -j "$JOBS" -debug-info-format none --package-path "$scratch/$1" >"$scratch/log" 2>&1 ||
+  build --package-path "$scratch/$1" >"$scratch/log" 2>&1 ||
     { cat "$scratch/log"; fail "$1 does not build"; }
   printed=$("$scratch/$1/.build/debug/Consumer" "$scratch/$1/events" 2>"$scratch/log") || cat "$scratch/log"
   [ "$printed" = "completed(order: 7, total: 19.9)" ] || fail "$1 printed: $printed"
@@ -67,7 +71,7 @@ expect_fetched WithContract
 echo 'ok: a consumer without traits makes code of its contract by the plugin, and fetches swift-log, nothing else'
 
 # A checkout is built with all products, the executable among them, which says what builds the tool.
-$SWIFT build -j "$JOBS" -debug-info-format none --package-path "$scratch/library" --product weir >"$scratch/log" 2>&1 ||
+build --package-path "$scratch/library" --product weir >"$scratch/log" 2>&1 ||
   { cat "$scratch/log"; fail 'the package does not build without traits'; }
 if "$scratch/library/.build/debug/weir" >"$scratch/log" 2>&1; then fail 'weir without the tool ends with 0'; fi
 grep -q -e '--traits Tool' "$scratch/log" || { cat "$scratch/log"; fail 'weir names no trait'; }
