@@ -258,7 +258,10 @@ enum {
 
 /* What a capture does about a full lane. Nothing is lost silently: both are counted in the ring and in gap records. */
 enum {
-  WEIR_FULL_DROP_NEWEST = 0, /* it is refused with WEIR_DROP_FULL or WEIR_DROP_STORAGE */
+  WEIR_FULL_DROP_NEWEST = 0, /* it is refused with WEIR_DROP_FULL or WEIR_DROP_STORAGE. Before a capture answers FULL,
+                                outside of signal handlers, it lets other threads run (sched_yield), so that threads at
+                                full speed don't keep the processor from the drainer; while the drainer stands still, at
+                                most 32 times a lane */
   WEIR_FULL_DROP_OLDEST = 1  /* it overwrites the oldest undrained events of its lane, a thirty-second of the lane at a
                                 time. While the drainer copies from the lane, the capture waits, at most a millisecond
                                 or full_wait_ns, and is then refused with WEIR_DROP_FULL. With full_wait_ns the capture

@@ -4,9 +4,19 @@
  */
 #include "capture_check.h"
 
+#include <sched.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 
 #include "log/log.h"
+
+/* In place of libc's: counts the calling thread's calls. */
+static __thread uint64_t yields;
+
+int sched_yield(void) {
+  yields++;
+  return (int)syscall(SYS_sched_yield);
+}
 
 /* An event of one `bytes` field whose whole payload is `payload` long. */
 static int32_t capture_bytes(weir_log *log, uint32_t type, uint64_t payload, int one_call, weir_id *id) {
@@ -308,6 +318,59 @@ static void full_lane(uint64_t wait_ns, uint64_t attempts) {
   scratch_remove(folder);
 }
 
+/* The host's function that the drainer calls: the drainer stands still in it while `held` is set. */
+typedef struct hold {
+  _Atomic uint32_t held, inside;
+} hold;
+
+static void stand_still(void *context) {
+  hold *hold = context;
+  while (hold->held) {
+    hold->inside = 1;
+    usleep(1000);
+  }
+  hold->inside = 0;
+}
+
+typedef int32_t capture_call(weir_log *log, uint32_t type, const void *payload, uint64_t length, weir_id *id);
+
+/* Captures until `count` captures were refused; the answer: how often these captures let other threads run. */
+static uint64_t yields_of_refused(weir_log *log, uint32_t type, uint64_t count, capture_call *capture) {
+  const uint32_t payload[2] = {4}; /* a field of 4 bytes */
+  uint64_t before = yields, refused = 0;
+  while (refused < count) refused += capture(log, type, payload, sizeof payload, NULL) == WEIR_DROP_FULL;
+  return yields - before;
+}
+
+static void refused_captures_yield(void) {
+  test("a refused capture lets other threads run, but not again and again while the drainer stands still");
+  enum { REFUSED = 1000 };
+  char *folder = scratch();
+  weir_log *log = open_small(join(folder, "log"), 0, 4, NULL);
+  REQUIRE(log);
+  uint32_t type = define_bytes(log);
+  hold hold = {0};
+  weir_on_drained(log, stand_still, &hold);
+  for (int round = 0; round < 2; round++) {
+    hold.held = 1;
+    CHECK_EQUAL(capture_bytes(log, type, 100, 1, NULL), WEIR_ACCEPTED);
+    while (!hold.inside) usleep(1000);
+    CHECK_EQUAL(yields_of_refused(log, type, REFUSED, weir_capture_in_signal), 0);
+    uint64_t of_first = yields_of_refused(log, type, REFUSED, weir_capture);
+    CHECK(of_first > 0 && of_first < REFUSED / 10);
+    CHECK_EQUAL(yields_of_refused(log, type, REFUSED, weir_capture), 0);
+    hold.held = 0;
+    CHECK_EQUAL(weir_drain(log, UINT64_MAX, NULL, NULL), WEIR_OK);
+    while (hold.inside) usleep(1000);
+  }
+  weir_counters counters;
+  weir_count(log, &counters);
+  CHECK_EQUAL(counters.drained, counters.accepted);
+  CHECK_EQUAL(counters.dropped[WEIR_DROP_FULL], 6 * REFUSED);
+  close_and_free(log);
+  scratch_remove(folder);
+}
+
 /* A capture inside a capture, three deep: each takes a lane of its own, none disturbs another. */
 static void nested(void) {
   test("captures inside captures are all kept");
@@ -515,6 +578,7 @@ int main(void) {
   full_lane(20000, 50000);
   test("full lane, wait for ever: nothing is lost");
   full_lane(UINT64_MAX, 200000);
+  refused_captures_yield();
   nested();
   from_signal_handlers();
   two_logs();

@@ -9,6 +9,8 @@
  */
 #include "capture/overflow.h"
 
+#include <sched.h>
+
 #include "capture/bell.h"
 #include "capture/lane_pages.h"
 #include "system/system.h"
@@ -124,6 +126,23 @@ int overflow_is_fit(weir_lane *lane) {
   return lane->own_tail ? has_room(lane, &view, tail) : begin_use(lane);
 }
 
+/*
+ * Lets other threads run, the drainer among them. A thread that is refused one capture after the other would keep the
+ * processor from the drainer, which makes room. While the head of the lane stands still the drainer wants something
+ * else than a processor: then the thread does so no more than FRUITLESS times.
+ */
+static void let_drainer_run(lane *lane) {
+  enum { FRUITLESS = 32 };
+  uint64_t head = load(&lane->control->head);
+  if (lane->refused_at != head) {
+    lane->refused_at = head;
+    lane->yields = 0;
+  }
+  if (lane->yields == FRUITLESS) return;
+  lane->yields++;
+  sched_yield();
+}
+
 weir_place overflow_find(weir_lane *lane, int may_wait) {
   intake *intake = intake_of(lane->log);
   lane_view view = view_of(lane);
@@ -146,7 +165,10 @@ weir_place overflow_find(weir_lane *lane, int may_wait) {
     } else if (reason == WEIR_DROP_STORAGE) {
       return none(reason);
     }
-    if (now >= deadline) return none(reason);
+    if (now >= deadline) {
+      if (may_wait && reason == WEIR_DROP_FULL) let_drainer_run(lane_of(lane));
+      return none(reason);
+    }
     bell_wake(intake);
     sys_sleep_ns(pause);
     if (pause < 1000000) pause *= 2;

@@ -148,7 +148,10 @@ extension Tracker {
     /// Whether the oldest events are overwritten.
     var overwrites = false
 
-    /// Drops the event at once. Counted as ``DropReason/full``.
+    /// Drops the event. Counted as ``DropReason/full``.
+    ///
+    /// Before the capture returns, other threads may run (`sched_yield`), so that threads at full speed do not keep the
+    /// processor from the thread that empties the lane. While that thread stands still, the capture returns at once.
     public static let dropNewest = OverflowPolicy(waitNanoseconds: 0)
 
     /// Overwrites the oldest events of the lane that are not yet in the log, a thirty-second of the lane at a time.
