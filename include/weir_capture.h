@@ -198,9 +198,9 @@ void weir_after_commit(weir_lane *lane);
 uint64_t weir_ticks_slow(uint32_t clock);
 
 /*
- * Private, out of line: copies `count` bytes, each read once, and answers the CRC32C state after them. Runs three
- * chains at a time (Gopal et al., Fast CRC Computation for iSCSI Polynomial Using CRC32 Instruction, Intel 2011), which
- * is worth the call from WEIR_LONG_BYTES on.
+ * Private, out of line: copies `count` bytes, each read once, and answers the CRC32C state after them, which is worth
+ * the call from WEIR_LONG_BYTES on. Folds by carry-less multiplication of 256 bits, or of 128 if the processor has no
+ * other. Async-signal-safe. (Sources/CWeir/system/crc32c.c has the sources.)
  */
 uint64_t weir_copy_long(uint8_t *to, const uint8_t *from, uint64_t count, uint64_t crc);
 enum { WEIR_LONG_BYTES = 192 };

@@ -33,6 +33,9 @@ static inline uint64_t crc_extend_inline(uint64_t state, const void *from, uint6
 /* The same for a processor that has no carry-less multiplication: half as fast on long stretches. */
 uint64_t crc_extend_plain(uint64_t state, const void *bytes, uint64_t count);
 
+/* weir_copy_long for a processor that does not multiply 256 bits at once. */
+uint64_t crc_copy_narrow(uint8_t *to, const uint8_t *from, uint64_t count, uint64_t state);
+
 /*
  * The state after `count` bytes of zeros, fewer than 16 MiB. The state after some bytes is crc_shift(state, count) ^
  * (the state that the same bytes make of 0). So the checksum of a stretch follows from two states of the whole.
@@ -49,5 +52,8 @@ int crc_available(void);
 
 /* Whether it has carry-less multiplication too, so that crc_extend does not come down to crc_extend_plain. */
 int crc_folds(void);
+
+/* Whether it multiplies 256 bits at once, so that weir_copy_long does not come down to crc_copy_narrow. */
+int crc_folds_wide(void);
 
 #endif

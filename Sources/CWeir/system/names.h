@@ -63,9 +63,11 @@
 #define columns_restore weir_core_columns_restore
 #define contents_read weir_core_contents_read
 #define crc_available weir_core_crc_available
+#define crc_copy_narrow weir_core_crc_copy_narrow
 #define crc_extend weir_core_crc_extend
 #define crc_extend_plain weir_core_crc_extend_plain
 #define crc_folds weir_core_crc_folds
+#define crc_folds_wide weir_core_crc_folds_wide
 #define crc_shift weir_core_crc_shift
 #define definition_next weir_core_definition_next
 #define definition_seal weir_core_definition_seal
