@@ -9,6 +9,7 @@
 #   make recovery-bench     what recovery costs: by the number of segments, by the byte, of a full ring
 #   make drain-bench        what follows a capture costs: processor time an event of all threads, beside write()
 #   make batch-bench        what batch segments cost, and how much smaller they are, beside LZ4 itself
+#   make copy-bench         what a capture costs by the length of its string, beside a bare copy
 #   make delivery-bench     what delivery costs: as JSON, to files, over HTTP on loopback; beside the disk and a socket
 #   make hook-bench         what a join point costs a call: with nothing attached, and with advice that counts
 
@@ -39,7 +40,7 @@ bench-quick: bench-build
 	$(BENCH_RUN) --quick $(BENCH_FLAGS)
 
 # The benchmarks in C alone.
-vpath %_bench.c Benchmarks/Recovery Benchmarks/Draining Benchmarks/Batching
+vpath %_bench.c Benchmarks/Recovery Benchmarks/Draining Benchmarks/Batching Benchmarks/Copying
 
 $(C)/bench/%: %.c Tests/C/check.h $(C)/libcweir.a
 	@mkdir -p $(@D)
@@ -69,6 +70,14 @@ BATCH_BENCH_FLAGS =
 
 batch-bench: need-c need-lz4-tool $(C)/bench/batch_bench
 	$(C)/bench/batch_bench $(BATCH_BENCH_FLAGS)
+
+# What a capture costs by the length of its string. COPY_BENCH_FLAGS: --rounds N. TMPDIR says on which file system.
+COPY_BENCH_FLAGS =
+
+.PHONY: copy-bench
+
+copy-bench: need-c $(C)/bench/copy_bench
+	$(C)/bench/copy_bench $(COPY_BENCH_FLAGS)
 
 # What delivery costs. The tool is the endpoint that takes events over HTTP and the process that sends them; its packages
 # are those of the traits. DELIVERY_BENCH_FLAGS: --events N, --rounds N, --batches 1000,10000.

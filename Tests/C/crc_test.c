@@ -117,7 +117,6 @@ int main(void) {
   hold_copies(extend_by_copy, bytes);
   test("any length, alignment and split, copied on the way of a processor that does not multiply 256 bits at once");
   hold(extend_by_narrow_copy, bytes);
-  hold_copies(extend_by_narrow_copy, bytes);
 
   test("stretches of one value: a join that is lost shows in no random bytes alone");
   memset(bytes, 0, LARGE);
