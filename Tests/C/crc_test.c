@@ -52,7 +52,7 @@ static void hold(extender extend, const uint8_t *bytes) {
 
 typedef uint64_t (*copier)(uint8_t *to, const uint8_t *from, uint64_t count, uint64_t state);
 
-/* The state after `count` bytes are copied, as long events are. Wrong if the copy is, or if a byte beside it changed. */
+/* The state after `count` bytes are copied. Wrong if the copy is, or if a byte beside it changes. */
 static uint64_t extend_by(copier copy, uint64_t state, const uint8_t *bytes, uint64_t count) {
   enum { BESIDE = LINE };
   static uint8_t room[LARGE + 3 * LINE] __attribute__((aligned(LINE)));
