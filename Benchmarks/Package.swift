@@ -22,6 +22,7 @@ let package = Package(
     .executable(name: "delivery-bench", targets: ["DeliveryBench"]),
     .executable(name: "hook-bench", targets: ["HookBench"]),
     .executable(name: "scope-bench", targets: ["ScopeBench"]),
+    .executable(name: "request-bench", targets: ["RequestBench"]),
   ],
   dependencies: [
     .package(name: "weir", path: ".."),
@@ -60,6 +61,15 @@ let package = Package(
       dependencies: [
         .product(name: "Weir", package: "weir"),
         .product(name: "WeirScopes", package: "weir"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: swiftSettings
+    ),
+    .executableTarget(
+      name: "RequestBench",
+      dependencies: [
+        .product(name: "Weir", package: "weir"),
+        .product(name: "WeirContracts", package: "weir"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: swiftSettings

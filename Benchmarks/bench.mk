@@ -3,24 +3,31 @@
 #   make bench              all benchmarks, charts, the tables of the documentation; $(BUILD)/bench/results.jsonl
 #   make bench-quick        what a capture costs at 1 and 3 threads beside others, in under 40 seconds
 #   make bench-deps         installs the libraries that Weir is measured beside, and what draws the charts
-#   make bench-charts       draws the charts and tables anew from the results of the last make bench
+#   make bench-charts       draws the charts and tables anew from the results of the last make bench, and judges targets
+#   make bench-behind       what stands behind a capture: the six below, and the charts
 #   make bench-sync         what waiting for the disk costs, on the disk of DIR ($(BUILD))
 #   make bench-micro        micro-benchmarks of single calls (builds its tools first)
 #   make recovery-bench     what recovery costs: by the number of segments, by the byte, of a full ring
-#   make drain-bench        what follows a capture costs: processor time an event of all threads, beside write()
+#   make drain-bench        what follows a capture costs: processor time an event of all threads, beside write() and
+#                           LTTng-UST, at 1 to 64 threads, 10^5 to 10^8 events
+#   make opening-bench      what opening costs: the first event in a new log, and after a kill
+#   make request-bench      what a request pays: bindings, the inspector
+#   make behind-bench       delivery beside syslog-ng and rsyslog, by size and destinations, bytes on disk, idle, and a
+#                           web service with Weir and without
 #   make batch-bench        what batch segments cost, and how much smaller they are, beside LZ4 itself
 #   make copy-bench         what a capture costs by the length of its string, beside a bare copy
 #   make delivery-bench     what delivery costs: as JSON, to files, over HTTP on loopback; beside the disk and a socket
 #   make hook-bench         what a join point costs a call: with nothing attached, and with advice that counts
 
-.PHONY: bench-build bench-quick
+.PHONY: bench-build bench-quick bench-behind
 
 BENCH = $(BUILD)/bench
 BENCH_FLAGS =
 BENCH_RUN = $(BENCH)/package/release/capture-bench --results $(BENCH)/results.jsonl \
             --commit "$$(git describe --always --dirty 2>/dev/null || echo unknown)"
 BENCH_PACKAGES = libconcurrentqueue-dev liblttng-ust-dev liblttng-ctl-dev lttng-tools babeltrace2 libspdlog-dev \
-                 libsqlite3-dev librocksdb-dev pkg-config python3-matplotlib
+                 libsqlite3-dev librocksdb-dev pkg-config python3-matplotlib wrk
+BENCH_RESULTS = $(BENCH)/behind.jsonl
 
 bench-build: need-swift need-lz4 need-c
 	@$(MAKE) --no-print-directory bench-peers
@@ -30,21 +37,30 @@ bench-build: need-swift need-lz4 need-c
 
 bench: bench-build
 	$(BENCH_RUN) $(BENCH_FLAGS)
-	@$(MAKE) --no-print-directory bench-charts
-	@$(MAKE) --no-print-directory drain-bench
 	@$(MAKE) --no-print-directory batch-bench
 	@$(MAKE) --no-print-directory delivery-bench
 	@$(MAKE) --no-print-directory hook-bench
+	@$(MAKE) --no-print-directory bench-behind
+
+bench-behind:
+	@rm -f $(BENCH_RESULTS)
+	@$(MAKE) --no-print-directory drain-bench
+	@$(MAKE) --no-print-directory opening-bench
+	@$(MAKE) --no-print-directory request-bench
+	@$(MAKE) --no-print-directory behind-bench
+	@$(MAKE) --no-print-directory bench-charts
 
 bench-quick: bench-build
 	$(BENCH_RUN) --quick $(BENCH_FLAGS)
 
 # The benchmarks in C alone.
-vpath %_bench.c Benchmarks/Recovery Benchmarks/Draining Benchmarks/Batching Benchmarks/Copying
+vpath %_bench.c Benchmarks/Recovery Benchmarks/Draining Benchmarks/Batching Benchmarks/Behind Benchmarks/Copying
+vpath sink.c Benchmarks/Behind
+vpath make_log.c Benchmarks/Behind
 
 $(C)/bench/%: %.c Tests/C/check.h $(C)/libcweir.a
 	@mkdir -p $(@D)
-	$(CC) $(C_FLAGS) $(CFLAGS) $< $(C)/libcweir.a $(C_LIBS) -o $@
+	$(CC) $(C_FLAGS) $(CFLAGS) $< $(C)/libcweir.a $(C_LIBS) -ldl -o $@
 
 # What recovery costs. RECOVERY_BENCH_FLAGS: --rounds N, --only open, scan or lanes. TMPDIR says on which file
 # system.
@@ -55,13 +71,61 @@ RECOVERY_BENCH_FLAGS =
 recovery-bench: need-c $(C)/bench/recovery_bench
 	$(C)/bench/recovery_bench $(RECOVERY_BENCH_FLAGS)
 
-# What follows a capture costs. DRAIN_BENCH_FLAGS: --events N, --rounds N. TMPDIR says on which file system.
+# What follows a capture costs, by threads and by events. DRAIN_BENCH_FLAGS: --events N, --rounds N, --threads 1,2,…
+# DRAIN_BENCH_SIZES: numbers of events, at one thread. TMPDIR says on which file system; without it: that of $(BENCH).
 DRAIN_BENCH_FLAGS =
+DRAIN_BENCH = TMPDIR=$${TMPDIR:-$(abspath $(BENCH))} $(C)/bench/drain_bench --results $(BENCH_RESULTS)
+DRAIN_BENCH_SIZES = 100000 1000000 10000000 100000000
+DRAIN_BENCH_PEER = \
+  $(if $(filter lttng-ust,$(PEER_NAMES)),--peer lttng-ust=$(PEERS)/libpeer-lttng-ust.so --daemons lttng-)
 
-.PHONY: drain-bench
+.PHONY: drain-bench opening-bench request-bench behind-bench service-build bench-tool
 
 drain-bench: need-c $(C)/bench/drain_bench
-	$(C)/bench/drain_bench $(DRAIN_BENCH_FLAGS)
+	@mkdir -p $(BENCH)
+	@$(MAKE) --no-print-directory bench-peers
+	$(DRAIN_BENCH) --rounds 3 --threads 1,2,3,4,8,16,32,64 $(DRAIN_BENCH_PEER) $(DRAIN_BENCH_FLAGS)
+	@for events in $(DRAIN_BENCH_SIZES); do \
+	  if [ "$$(df -Pk $(BENCH) | awk 'NR == 2 { print $$4 }')" -lt $$((events / 8 + 1000000)) ]; then \
+	    echo "skipped: draining $$events events, for want of room on the disk"; continue; fi; \
+	  $(DRAIN_BENCH) $$([ $$events -le 10000000 ] || echo --rounds 1) $(DRAIN_BENCH_FLAGS) \
+	    --events $$events --threads 1 --bench draining-events || exit 1; done
+
+# What opening costs. OPENING_BENCH_FLAGS: --rounds N, --events N. TMPDIR says on which file system.
+OPENING_BENCH_FLAGS =
+
+opening-bench: need-c $(C)/bench/opening_bench
+	@mkdir -p $(BENCH)
+	TMPDIR=$${TMPDIR:-$(abspath $(BENCH))} $(C)/bench/opening_bench --results $(BENCH_RESULTS) $(OPENING_BENCH_FLAGS)
+
+# What a request pays beside its captures. REQUEST_BENCH_FLAGS: --bursts N, --calls N, --events N, --rounds N.
+REQUEST_BENCH_FLAGS =
+
+request-bench: need-swift need-lz4
+	@touch Benchmarks/Package.swift # or files that are new in the package it depends on are not seen
+	$(SWIFT) build -c release -j $(JOBS) --package-path Benchmarks --scratch-path $(BENCH)/package $(SWIFT_FLAGS) \
+	  --product request-bench
+	$(BENCH)/package/release/request-bench --directory $(BENCH) --results $(BENCH_RESULTS) $(REQUEST_BENCH_FLAGS)
+
+# What is measured from outside, of the tool and of a service. BEHIND_BENCH_FLAGS: --quick, --rounds N, --only
+# peers,delivery,disk,idle,service.
+BEHIND_BENCH_FLAGS =
+
+behind-bench: need-c need-python bench-tool service-build $(C)/bench/sink $(C)/bench/make_log
+	@Benchmarks/Peers/unpack.sh $(BENCH)/syslog
+	python3 Benchmarks/Behind/behind.py --tool $(BENCH)/tool/release/weir --build $(BUILD) --results $(BENCH_RESULTS) \
+	  $(BEHIND_BENCH_FLAGS)
+
+# The service, which is a package of its own: it fetches a web framework.
+service-build: need-swift need-lz4
+	@touch Benchmarks/Service/Package.swift # or files that are new in the package it depends on are not seen
+	$(SWIFT) build -c release -j $(JOBS) --package-path Benchmarks/Service --scratch-path $(BENCH)/service \
+	  $(SWIFT_FLAGS) --product shop
+
+# The tool that is measured: its packages are those of the traits.
+bench-tool: need-swift need-lz4 need-zlib
+	$(SWIFT) build -c release -j $(JOBS) --scratch-path $(BENCH)/tool $(SWIFT_FLAGS) --traits Tool,HTTP,Collector \
+	  --product weir
 
 # What batch segments cost, and how much smaller they are. BATCH_BENCH_FLAGS: --rounds N, --mib N, --sample FILE.
 BATCH_BENCH_FLAGS =
@@ -79,17 +143,16 @@ COPY_BENCH_FLAGS =
 copy-bench: need-c $(C)/bench/copy_bench
 	$(C)/bench/copy_bench $(COPY_BENCH_FLAGS)
 
-# What delivery costs. The tool is the endpoint that takes events over HTTP and the process that sends them; its packages
-# are those of the traits. DELIVERY_BENCH_FLAGS: --events N, --rounds N, --batches 1000,10000.
+# What delivery costs. The tool is the endpoint that takes events over HTTP and the process that sends them.
+# DELIVERY_BENCH_FLAGS: --events N, --rounds N, --batches 1000,10000.
 DELIVERY_BENCH_FLAGS =
 
 .PHONY: delivery-bench
 
-delivery-bench: need-swift need-lz4 need-zlib
+delivery-bench: need-swift need-lz4 bench-tool
 	@touch Benchmarks/Package.swift # or files that are new in the package it depends on are not seen
 	$(SWIFT) build -c release -j $(JOBS) --package-path Benchmarks --scratch-path $(BENCH)/package $(SWIFT_FLAGS) \
 	  --product delivery-bench
-	$(SWIFT) build -c release -j $(JOBS) --scratch-path $(BENCH)/tool $(SWIFT_FLAGS) --traits Tool,HTTP,Collector --product weir
 	$(BENCH)/package/release/delivery-bench --tool $(BENCH)/tool/release/weir --directory $(BENCH) \
 	  --results $(BENCH)/delivery.jsonl $(DELIVERY_BENCH_FLAGS)
 
@@ -111,6 +174,7 @@ bench-micro: need-swift need-lz4
 
 bench-deps: need-c
 	@$(call install,$(BENCH_PACKAGES))
+	@Benchmarks/Peers/unpack.sh $(BENCH)/syslog
 
 # What waiting for the disk costs on the disk that $(DIR) is on.
 DIR = $(BUILD)
@@ -121,7 +185,7 @@ bench-sync: need-c $(C)/libcweir.a
 # From the results of the last `make bench`: the charts and tables of the documentation.
 bench-charts:
 	@if /usr/bin/python3 -c 'import matplotlib' 2>/dev/null; then \
-	  /usr/bin/python3 Benchmarks/charts.py $(BENCH)/results.jsonl $(BENCH)/machine.json; \
+	  /usr/bin/python3 Benchmarks/charts.py $(BENCH)/results.jsonl $(BENCH_RESULTS) $(BENCH)/machine.json; \
 	else echo 'skipped: charts, for want of python3-matplotlib (make bench-deps installs it)'; fi
 
 # The libraries that Weir is measured beside, each behind a small library of its own, where its headers are.

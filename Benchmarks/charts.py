@@ -1,67 +1,21 @@
 """charts.py: the charts and tables of the documentation, from the results of one run. `make bench` calls it.
 
-    charts.py results.jsonl machine.json
+    charts.py results.jsonl behind.jsonl machine.json
 
 Draws SVG files into Sources/Weir/Weir.docc/Resources and rewrites what stands between the markers
-`<!-- benchmarks:NAME -->` and `<!-- end -->` in Guides/Benchmarks.md. A regime that was not measured leaves its chart and
-table as they were.
+`<!-- benchmarks:NAME -->` and `<!-- end -->` in Guides/Benchmarks.md and README.md. A regime that was not measured
+leaves its chart and table as they were. Prints the targets, met or missed.
 """
 import json
-import pathlib
-import re
 import sys
 
-import matplotlib
+sys.dont_write_bytecode = True
 
-matplotlib.use("svg")
+import behind_page
 import matplotlib.pyplot as plt
+import targets
+from drawing import DOCC, LINES, ROOT, Results, colour, number, plain_log, rewrite, save, table
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
-
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-DOCC = ROOT / "Sources" / "Weir" / "Weir.docc"
-COLOURS = {"floor": "#8a8f98", "floor-drained": "#b4b8bf", "weir": "#0b6bcb", "peer": "#c98a2b"}
-# Of several lines in one chart, one each.
-LINES = {"floor": "#8a8f98", "floor-drained": "#3d4450", "weir-c": "#0b6bcb", "weir-swift": "#e0533d",
-         "moodycamel": "#c98a2b", "lttng-ust": "#7a4fbf", "spdlog": "#2f9e6e"}
-
-plt.rcParams.update({
-  "svg.fonttype": "none", "svg.hashsalt": "weir", "font.family": "sans-serif", "font.size": 10,
-  "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#8a8f98", "figure.facecolor": "white"})
-
-
-class Results:
-  def __init__(self, path):
-    self.lines = [json.loads(line) for line in open(path)]
-
-  def find(self, **wanted):
-    return [line for line in self.lines if all(line.get(key) == value for key, value in wanted.items())]
-
-  def value(self, key="p50", **wanted):
-    found = self.find(**wanted)
-    return found[0][key] if found else None
-
-
-def number(value):
-  if value is None: return "–"
-  if value >= 1000: return f"{value:,.0f}"
-  return f"{value:.0f}" if value >= 100 else f"{value:.1f}"
-
-
-def colour(subject):
-  return COLOURS.get(subject) or COLOURS["weir" if subject.startswith("weir") else "peer"]
-
-
-def save(figure, name):
-  (DOCC / "Resources").mkdir(exist_ok=True)
-  figure.savefig(DOCC / "Resources" / f"{name}.svg", bbox_inches="tight", metadata={"Date": None, "Creator": None})
-  plt.close(figure)
-  print(f"drew {name}.svg")
-
-
-def plain_log(axis, ticks):
-  axis.set_major_locator(FixedLocator(ticks))
-  axis.set_minor_locator(NullLocator())
-  axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
 
 
 # ---- Charts ----------------------------------------------------------------------------------------------------------
@@ -152,12 +106,6 @@ def draw_sizes(results):
 
 # ---- Tables ----------------------------------------------------------------------------------------------------------
 
-def table(head, rows):
-  if not rows: return None
-  return "\n".join(["| " + " | ".join(head) + " |", "|" + "---|" * len(head)] +
-                   ["| " + " | ".join(row) + " |" for row in rows])
-
-
 def capture_table(results):
   counts = sorted({line["threads"] for line in results.find(bench="capture", event_bytes=48)})
   names = list(dict.fromkeys(line["subject"] for line in results.find(bench="capture", event_bytes=48)))
@@ -224,18 +172,9 @@ def source(machine):
           f" {machine['clock']}; load average at the start {machine['load']}.")
 
 
-def rewrite(path, name, text):
-  """Puts the text between the markers of that name, if the page has them."""
-  page = path.read_text()
-  pattern = re.compile(rf"(<!-- benchmarks:{name} -->\n).*?(<!-- end -->)", re.S)
-  if text is None or not pattern.search(page): return
-  path.write_text(pattern.sub(lambda found: f"{found[1]}{text}\n{found[2]}", page))
-  print(f"wrote {name} in {path.name}")
-
-
 def main():
-  results, machine = Results(sys.argv[1]), json.load(open(sys.argv[2]))
-  for draw in (draw_subjects, draw_threads, draw_tail, draw_sizes): draw(results)
+  results, machine = Results(*sys.argv[1:-1]), json.load(open(sys.argv[-1]))
+  for draw in (draw_subjects, draw_threads, draw_tail, draw_sizes, *behind_page.CHARTS): draw(results)
   page = DOCC / "Guides" / "Benchmarks.md"
   rewrite(page, "source", source(machine))
   rewrite(page, "capture", capture_table(results))
@@ -246,6 +185,11 @@ def main():
   rewrite(page, "saturation", saturation_table(results))
   rewrite(page, "sustained", sustained_table(results))
   rewrite(page, "idle", idle_table(results))
+  for name, make in behind_page.TABLES.items(): rewrite(page, name, make(results))
+  judged = targets.judge(results, int(machine["processors"]))
+  rewrite(page, "targets", table(["target", "measured", ""], judged))
+  rewrite(ROOT / "README.md", "costs", behind_page.readme(results, source(machine)))
+  for target, measured, verdict in judged: print(f"{target:<76} {measured:<44} {verdict}")
 
 
 main()

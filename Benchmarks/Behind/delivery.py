@@ -1,8 +1,8 @@
 """delivery.py: how what follows a capture scales: reading and delivering logs of 10^5 to 10^8 events, to 1 to 50
 destinations, into files of JSON Lines and over HTTP.
 
-Where over 20 million events are delivered, finished files are removed as they come: 10^8 would take 25 GB. The processor
-time is the tool's, its start included.
+Where over 20 million events are delivered, finished files are removed as they come: 10^8 would take 25 GB. The
+processor time is the tool's, its start included.
 """
 import os
 import subprocess

@@ -8,7 +8,7 @@
  *
  * Each in a process of its own, in turns. Nothing is asserted. TMPDIR says on which file system.
  *
- *     opening_bench [--rounds N] [--events N] [--results FILE]
+ *     opening_bench [--rounds N] [--events N] [--results FILE]   results are appended
  */
 #define _GNU_SOURCE 1
 #include <dirent.h>
@@ -169,7 +169,7 @@ int main(int count, char **arguments) {
     uint64_t value = i + 1 < count ? strtoull(arguments[i + 1], NULL, 10) : 0;
     if (strcmp(arguments[i], "--rounds") == 0 && value > 0 && value <= MOST_ROUNDS) rounds = value;
     else if (strcmp(arguments[i], "--events") == 0 && value > 0) events = value;
-    else if (strcmp(arguments[i], "--results") != 0 || i + 1 == count || !(results = fopen(arguments[i + 1], "we"))) {
+    else if (strcmp(arguments[i], "--results") != 0 || i + 1 == count || !(results = fopen(arguments[i + 1], "ae"))) {
       fprintf(stderr, "usage: opening_bench [--rounds 1 to %d] [--events N] [--results FILE]\n", MOST_ROUNDS);
       return 64;
     }

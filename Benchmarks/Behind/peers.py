@@ -2,9 +2,8 @@
 
 The input is the tool's sample of web requests, many times over. Each program makes one JSON object of each line, with
 the line in it. Weir does it twice: as one process that records the file into a log and delivers the log, so that no
-event is lost by a kill, and as a delivery out of a log that there is already, which is what a program has that captures.
-The daemons end when the last line has arrived: their time ends then, and what they take to end is in their processor
-time.
+event is lost by a kill, and as a delivery out of a log that there is already, of the same events. The daemons are ended
+when the last line has arrived: their time ends then, and what they take to end is in their processor time.
 """
 import http.client
 import signal
@@ -82,7 +81,8 @@ def wait_for(program, arrived, wanted, limit=600):
     if here >= wanted: return time.monotonic() - program.start
     time.sleep(0.02)
   program.stop(signal.SIGKILL)
-  raise RuntimeError(f"{program.name}: {arrived()} of {wanted} lines arrived: {program.errors.decode(errors='replace')}")
+  said = program.errors.decode(errors="replace")
+  raise RuntimeError(f"{program.name}: {arrived()} of {wanted} lines arrived: {said}")
 
 
 class Lines:
@@ -139,13 +139,14 @@ def measure(bench):
   with open(source, "wb") as file:
     for _ in range(repeats): file.write(sample)
   events = sample.count(b"\n") * repeats
-  standard = bench.log(events)
+  log = bench.scratch / "recorded"
+  Program([bench.tool, "record", log, source, "--format", "lines"]).end()
   subjects = {"weir record": lambda route: weir_once(bench, route, source, events)}
   for name in ("syslog-ng", "rsyslog"):
     daemon = Daemon(bench, name)
     if daemon.is_there: subjects[name] = lambda route, daemon=daemon: daemon_once(bench, daemon, route, source, events)
     else: bench.skip(name, "make bench-deps unpacks it")
-  subjects["weir deliver"] = lambda route: weir_once(bench, route, source, events, log=standard)
+  subjects["weir deliver"] = lambda route: weir_once(bench, route, source, events, log=log)
   for route in ("file", "http"):
     samples = {name: [] for name in subjects}
     for turn in range(bench.rounds):
@@ -157,4 +158,4 @@ def measure(bench):
     for name, taken in samples.items():
       bench.add_rates(taken, events, bench="peers", subject=name, route=route)
   source.unlink()
-  bench.remove(standard)
+  bench.remove(log)

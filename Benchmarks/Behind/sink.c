@@ -51,7 +51,8 @@ static int receive(connection *self) {
 
 static uint64_t count_in(const char *bytes, size_t count) {
   uint64_t found = 0;
-  for (const char *at = bytes; (at = memmem(at, count - (size_t)(at - bytes), mark, mark_bytes)); at += mark_bytes) found++;
+  const char *end = bytes + count;
+  for (const char *at = bytes; (at = memmem(at, (size_t)(end - at), mark, mark_bytes)); at += mark_bytes) found++;
   return found;
 }
 

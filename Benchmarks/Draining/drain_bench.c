@@ -11,9 +11,11 @@
  *
  * Nothing is asserted: the figures depend on the machine, and on what else runs on it.
  *
- *     drain_bench [--events N] [--rounds N] [--threads 1,2,…] [--peer NAME=LIBRARY] [--daemons PREFIX] [--results FILE]
+ *     drain_bench [--events N] [--rounds N] [--threads 1,2,…] [--peer NAME=LIBRARY] [--daemons PREFIX] [--bench NAME]
+ *                 [--results FILE]
  *
- * --daemons: processes of the peer, by the beginning of their names. Results are appended to the file.
+ * --daemons: processes of the peer, by the beginning of their names. Results are appended to the file, as rows of the
+ * bench of that name.
  */
 #define _GNU_SOURCE 1
 #include <dirent.h>
@@ -52,7 +54,7 @@ typedef struct variant {
   int is_peer;
 } variant;
 
-static const char *peer_name, *peer_library, *daemons;
+static const char *peer_name, *peer_library, *daemons, *bench = "draining";
 
 typedef struct producer {
   pthread_t thread;
@@ -316,7 +318,8 @@ static const char *name_of(const variant *variant) {
   return variant->is_peer ? peer_name : variant->threads ? "weir-c" : "write";
 }
 
-static void print_row(const variant *variant, const answer *answers, uint64_t rounds, double written, FILE *results) {
+static void print_row(const variant *variant, const answer *answers, uint64_t rounds, uint64_t wanted, double written,
+                      FILE *results) {
   double events = median(answers, rounds, offsetof(answer, kept));
   double each = median(answers, rounds, offsetof(answer, behind)) / events;
   double rate = events / median(answers, rounds, offsetof(answer, wall)) * 1e9;
@@ -329,9 +332,10 @@ static void print_row(const variant *variant, const answer *answers, uint64_t ro
   fflush(stdout);
   if (!results) return;
   fprintf(results,
-          "{\"bench\":\"draining\",\"subject\":\"%s\",\"threads\":%d,\"events\":%.0f,\"events_per_second\":%.0f,"
-          "\"cpu_ns\":%.2f,\"of_write\":%.3f,\"memory_mib\":%.1f}\n",
-          name_of(variant), (int)variant->threads, events, rate, each, each / written, memory);
+          "{\"bench\":\"%s\",\"subject\":\"%s\",\"threads\":%d,\"events\":%llu,\"kept\":%.0f,"
+          "\"events_per_second\":%.0f,\"cpu_ns\":%.2f,\"of_write\":%.3f,\"memory_mib\":%.1f}\n",
+          bench, name_of(variant), (int)variant->threads, (unsigned long long)wanted, events, rate, each,
+          each / written, memory);
 }
 
 /* Threads as "0,1,2": write() first, which the others are held against. */
@@ -360,12 +364,13 @@ int main(int count, char **arguments) {
     else if (strcmp(arguments[i], "--rounds") == 0) rounds = number(value, MOST_ROUNDS);
     else if (strcmp(arguments[i], "--threads") == 0) threads = value;
     else if (strcmp(arguments[i], "--daemons") == 0) daemons = value;
+    else if (strcmp(arguments[i], "--bench") == 0) bench = value;
     else if (strcmp(arguments[i], "--peer") == 0 && equals) *equals = 0, peer_name = value, peer_library = equals + 1;
     else if (strcmp(arguments[i], "--results") != 0 || !(results = fopen(value, "ae"))) count = 0;
   }
   if (count % 2 == 0) {
     fprintf(stderr, "usage: drain_bench [--events N] [--rounds N] [--threads 1,2,…] [--peer NAME=LIBRARY]"
-                    " [--daemons PREFIX] [--results FILE]\n");
+                    " [--daemons PREFIX] [--bench NAME] [--results FILE]\n");
     return 64;
   }
   uint64_t variant_count = read_threads(threads, variants);
@@ -377,7 +382,7 @@ int main(int count, char **arguments) {
   printf("%-10s %7s %14s %8s %8s %7s", "", "threads", "events/s", "behind", "of write", "memory");
   for (int i = 0; i < NAMES; i++) printf(" %13s", names[i]);
   double written = median(answers[0], rounds, offsetof(answer, behind)) / (double)events;
-  for (uint64_t i = 0; i < variant_count; i++) print_row(&variants[i], answers[i], rounds, written, results);
+  for (uint64_t i = 0; i < variant_count; i++) print_row(&variants[i], answers[i], rounds, events, written, results);
   printf("\n");
   return results && fclose(results) != 0;
 }
