@@ -15,7 +15,7 @@ def steps(panel, values, label, title):
   panel.set_xticks(range(len(values)), [str(value) if value < 1e5 else f"10^{len(str(value)) - 1}" for value in values])
   panel.set_xlabel(label)
   panel.set_title(title, fontsize=10, loc="left")
-  panel.set_ylim(bottom=0)
+  panel.set_ylim(0, panel.get_ylim()[1] * 1.1)
   panel.grid(axis="y", color="#e3e5e8", linewidth=0.8)
   panel.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
 

@@ -7,7 +7,9 @@ Draws SVG files into Sources/Weir/Weir.docc/Resources and rewrites what stands b
 leaves its chart and table as they were. Prints the targets, met or missed.
 """
 import json
+import pathlib
 import sys
+import textwrap
 
 sys.dont_write_bytecode = True
 
@@ -167,16 +169,20 @@ def idle_table(results):
 
 
 def source(machine):
-  return (f"`{machine['command']}` at commit {machine['commit']} on {machine['date']}: {machine['processor']},"
+  text = (f"`{machine['command']}` at commit {machine['commit']} on {machine['date']}: {machine['processor']},"
           f" {machine['processors']} processors, {machine['memory']}, Linux {machine['kernel']}, clock source"
           f" {machine['clock']}; load average at the start {machine['load']}.")
+  return textwrap.fill(text, 120)
 
 
 def main():
-  results, machine = Results(*sys.argv[1:-1]), json.load(open(sys.argv[-1]))
+  results, machine_file = Results(*sys.argv[1:-1]), pathlib.Path(sys.argv[-1])
+  captures = json.loads(machine_file.read_text()) if machine_file.exists() else None
+  behind = next(iter(results.find(bench="machine")), None)
   for draw in (draw_subjects, draw_threads, draw_tail, draw_sizes, *behind_page.CHARTS): draw(results)
   page = DOCC / "Guides" / "Benchmarks.md"
-  rewrite(page, "source", source(machine))
+  if captures: rewrite(page, "source", source(captures))
+  if behind: rewrite(page, "behind-source", source(behind))
   rewrite(page, "capture", capture_table(results))
   rewrite(page, "sizes", sizes_table(results))
   rewrite(page, "coarse", ratio_table(results, "coarse"))
@@ -186,10 +192,12 @@ def main():
   rewrite(page, "sustained", sustained_table(results))
   rewrite(page, "idle", idle_table(results))
   for name, make in behind_page.TABLES.items(): rewrite(page, name, make(results))
-  judged = targets.judge(results, int(machine["processors"]))
+  judged = targets.judge(results, int((captures or behind)["processors"]))
   rewrite(page, "targets", table(["target", "measured", ""], judged))
-  rewrite(ROOT / "README.md", "costs", behind_page.readme(results, source(machine)))
-  for target, measured, verdict in judged: print(f"{target:<76} {measured:<44} {verdict}")
+  # The README's figures are of one run.
+  if captures and behind and captures["commit"] == behind["commit"]:
+    rewrite(ROOT / "README.md", "costs", behind_page.readme(results, source(captures)))
+  for target, measured, verdict in judged: print(f"{target:<84} {measured:<44} {verdict}")
 
 
 main()

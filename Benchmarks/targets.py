@@ -26,6 +26,9 @@ class Judgement:
                       "met" if is_met else "MISSED"])
 
 
+def of_threads(count): return "1 thread" if count == 1 else f"{count} threads"
+
+
 def ratio(value, base):
   return None if value is None or not base else value / base
 
@@ -37,7 +40,7 @@ def captures(judgement):
   counts = sorted({line["threads"] for line in judgement.results.find(bench="capture", event_bytes=48)})
   for threads in [count for count in counts if count <= judgement.processors]:
     for subject, limit in (("weir-c", 1.04), ("weir-swift", 1.06)):
-      judgement.most(f"`{subject}`, {threads} threads: at most {limit} of `floor`",
+      judgement.most(f"`{subject}`, {of_threads(threads)}: at most {limit} of `floor`",
                      ratio(nanoseconds(subject, threads), nanoseconds("floor", threads)), limit)
   judgement.most("`weir-swift`: below `moodycamel`", ratio(nanoseconds("weir-swift"), nanoseconds("moodycamel")), 1,
                  "of it")
@@ -56,11 +59,11 @@ def draining(judgement):
 
   counts = sorted({line["threads"] for line in judgement.results.find(bench="saturation")})
   for threads in counts:
-    judgement.least(f"accepted a second, {threads} threads: not below LTTng-UST",
+    judgement.least(f"accepted a second, {of_threads(threads)}: not below LTTng-UST",
                     ratio(rate("weir-c", threads), rate("lttng-ust", threads)), 1, "of it")
   for before, after in zip(counts, counts[1:]):
     if after > judgement.processors: continue
-    judgement.least(f"accepted a second, {after} threads: not below {before}",
+    judgement.least(f"accepted a second, {after} threads: not below {of_threads(before)}",
                     ratio(rate("weir-c", after), rate("weir-c", before)), 1, "of it")
 
 

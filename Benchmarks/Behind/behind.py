@@ -7,7 +7,10 @@ Appends one line of JSON a row to the results, as the other benchmarks do. What 
 """
 import argparse
 import importlib
+import os
 import pathlib
+import re
+import subprocess
 import sys
 import time
 
@@ -17,6 +20,22 @@ sys.dont_write_bytecode = True
 from measure import Bench  # noqa: E402
 
 PARTS = ["peers", "delivery", "disk", "idle", "service"]
+
+
+def contents(path): return pathlib.Path(path).read_text().strip()
+
+
+def machine(tree):
+  """Where the figures come from, as capture-bench writes it to machine.json."""
+  model = re.search(r"^model name\s*: (.*)$", contents("/proc/cpuinfo"), re.M)
+  shown = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=tree, capture_output=True, text=True)
+  gigabytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e9
+  return {
+    "command": "make bench-behind", "commit": shown.stdout.strip() or "unknown", "date": time.strftime("%Y-%m-%d"),
+    "processor": model[1] if model else "unknown processor", "processors": str(len(os.sched_getaffinity(0))),
+    "memory": f"{gigabytes:.0f} GB", "kernel": contents("/proc/sys/kernel/osrelease"),
+    "clock": contents("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+    "load": " ".join(contents("/proc/loadavg").split()[:3])}
 
 
 def main():
@@ -31,6 +50,7 @@ def main():
   bench = Bench(options)
   bench.sources = pathlib.Path(__file__).resolve().parent.parent
   bench.sample = bench.sources.parent / "Sources" / "WeirTool" / "Sample" / "apache_access.log"
+  bench.add(bench="machine", subject="machine", **machine(bench.sources))
   try:
     for part in options.only.split(","):
       if part not in PARTS: parser.error(f"no part is called {part}")

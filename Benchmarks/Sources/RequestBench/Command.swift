@@ -59,11 +59,8 @@ struct Command: ParsableCommand {
   }
 
   private func append(_ text: String, to path: String) throws {
-    if !FileManager.default.fileExists(atPath: path) { FileManager.default.createFile(atPath: path, contents: nil) }
-    let file = try FileHandle(forWritingTo: URL(filePath: path))
-    try file.seekToEnd()
-    try file.write(contentsOf: Data(text.utf8))
-    try file.close()
+    let before = (try? Data(contentsOf: URL(filePath: path))) ?? Data()
+    try (before + Data(text.utf8)).write(to: URL(filePath: path))
   }
 }
 
