@@ -107,8 +107,8 @@ request-bench: need-swift need-lz4
 	  --product request-bench
 	$(BENCH)/package/release/request-bench --directory $(BENCH) --results $(BENCH_RESULTS) $(REQUEST_BENCH_FLAGS)
 
-# What is measured from outside, of the tool and of a service. BEHIND_BENCH_FLAGS: --quick, --rounds N, --only
-# peers,delivery,disk,idle,service.
+# What is measured from outside, of the tool and of a service. BEHIND_BENCH_FLAGS: --quick, --rounds N, --most EVENTS,
+# --only peers,delivery,disk,idle,service.
 BEHIND_BENCH_FLAGS =
 
 behind-bench: need-c need-python bench-tool service-build $(C)/bench/sink $(C)/bench/make_log

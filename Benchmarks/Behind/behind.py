@@ -1,7 +1,7 @@
 """behind.py: what stands behind a capture, measured from outside. `make behind-bench`.
 
     behind.py --tool WEIR --results FILE [--build .build] [--only peers,delivery,disk,idle,service] [--quick]
-              [--rounds N]
+              [--rounds N] [--most EVENTS]
 
 Appends one line of JSON a row to the results, as the other benchmarks do. What is not there is left out and listed.
 """
@@ -45,6 +45,7 @@ def main():
   parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path(".build"))
   parser.add_argument("--only", default=",".join(PARTS))
   parser.add_argument("--rounds", type=int)
+  parser.add_argument("--most", type=int, default=100_000_000, help="events of the largest log")
   parser.add_argument("--quick", action="store_true", help="a tenth of the events, one round")
   options = parser.parse_args()
   bench = Bench(options)

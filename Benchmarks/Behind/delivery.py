@@ -72,11 +72,12 @@ def to_nothing(bench, log, events):
   with open(os.devnull, "wb") as nothing: return Program([bench.tool, "cat", log], output=nothing).end()
 
 
-def turns(bench, events, subjects):
-  """Runs all in turns; of the largest logs, once."""
+def turns(bench, subjects, is_large):
+  """Runs all in turns; what is large, once."""
   samples = {name: [] for name in subjects}
-  for _ in range(bench.rounds if events <= 1_000_000 else 1):
+  for turn in range(bench.rounds):
     for name, run in subjects.items():
+      if turn and is_large(name): continue
       try:
         samples[name].append(run())
       except (RuntimeError, OSError) as failure:
@@ -85,24 +86,25 @@ def turns(bench, events, subjects):
 
 
 def measure(bench):
-  sizes = SIZES[:2] if bench.quick else SIZES
+  sizes = [size for size in SIZES[:2 if bench.quick else None] if size <= bench.most]
   for events in sizes:
     line_bytes = LINE_BYTES if events <= SWEPT_FROM else 0
     if not bench.room(events * (LOG_BYTES + line_bytes), f"a log of {events:,} events"): break
     log = bench.log(events)
-    samples = turns(bench, events, {
-      "cat": lambda: to_nothing(bench, log, events),
-      "files": lambda: to_files(bench, log, events),
-      "http json": lambda: to_sink(bench, log, events, "json"),
-      "http jsonl": lambda: to_sink(bench, log, events, "jsonl")})
+    subjects = {
+      "cat": lambda: to_nothing(bench, log, events), "files": lambda: to_files(bench, log, events),
+      "http json": lambda: to_sink(bench, log, events, "json")}
+    if events <= SWEPT_FROM: subjects["http jsonl"] = lambda: to_sink(bench, log, events, "jsonl")
+    samples = turns(bench, subjects, is_large=lambda name: events > 1_000_000)
     for name, taken in samples.items():
       bench.add_rates(taken, events, bench="delivery-events", subject=name)
     if events != 1_000_000: bench.remove(log)
   events = 100_000 if bench.quick else 1_000_000
   log = bench.log(events)
   counts = DESTINATIONS[:3] if bench.quick else DESTINATIONS
-  samples = turns(bench, events, {count: lambda count=count: to_files(bench, log, events, count) for count in counts
-                                  if bench.room(min(events * count, SWEPT_FROM) * LINE_BYTES, f"{count} destinations")})
+  subjects = {count: lambda count=count: to_files(bench, log, events, count) for count in counts
+              if bench.room(min(events * count, SWEPT_FROM) * LINE_BYTES, f"{count} destinations")}
+  samples = turns(bench, subjects, is_large=lambda count: count > 5)
   for count, taken in samples.items():
     bench.add_rates(taken, events * count, bench="delivery-destinations", subject="files", destinations=count)
   bench.remove(log)

@@ -87,6 +87,7 @@ class Bench:
     self.rounds = options.rounds or (1 if options.quick else 3)
     self.scratch = self.build / "bench" / f"behind-{os.getpid()}"
     self.results = options.results
+    self.most = options.most
     self.skipped = []
 
   def program(self, name): return self.build / "c" / "bench" / name
