@@ -138,8 +138,20 @@ def service_table(results):
                 for line in results.find(bench="service")])
 
 
+def parts_table(results):
+  def limit(line):
+    rate = line["limit_mb_per_second"]
+    return f'{line["limit"]}: {number(rate)} MB/s' if rate else ""
+
+  return table(["", "events a delivery", "events a second", "MB/s", "for comparison"],
+               [[line["subject"], f'{line["batch"]:,}' if line["batch"] else "–",
+                 f'{line["events_per_second"]:,.0f}', number(line["mb_per_second"]), limit(line)]
+                for line in results.find(bench="delivery")])
+
+
 TABLES = {"draining": draining_table, "peers": peers_table, "delivery": delivery_table, "disk": disk_table,
-          "opening": opening_table, "follow-idle": follow_table, "request": request_table, "service": service_table}
+          "opening": opening_table, "follow-idle": follow_table, "request": request_table, "service": service_table,
+          "parts": parts_table}
 
 
 # ---- The README ------------------------------------------------------------------------------------------------------

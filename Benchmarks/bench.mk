@@ -185,7 +185,8 @@ bench-sync: need-c $(C)/libcweir.a
 # From the results of the last `make bench`: the charts and tables of the documentation.
 bench-charts:
 	@if /usr/bin/python3 -c 'import matplotlib' 2>/dev/null; then \
-	  /usr/bin/python3 Benchmarks/charts.py $(BENCH)/results.jsonl $(BENCH_RESULTS) $(BENCH)/machine.json; \
+	  /usr/bin/python3 Benchmarks/charts.py $(BENCH)/results.jsonl $(BENCH_RESULTS) $(BENCH)/delivery.jsonl \
+	    $(BENCH)/machine.json; \
 	else echo 'skipped: charts, for want of python3-matplotlib (make bench-deps installs it)'; fi
 
 # The libraries that Weir is measured beside, each behind a small library of its own, where its headers are.

@@ -1,6 +1,6 @@
 """charts.py: the charts and tables of the documentation, from the results of one run. `make bench` calls it.
 
-    charts.py results.jsonl behind.jsonl machine.json
+    charts.py results.jsonl behind.jsonl delivery.jsonl machine.json
 
 Draws SVG files into Sources/Weir/Weir.docc/Resources and rewrites what stands between the markers
 `<!-- benchmarks:NAME -->` and `<!-- end -->` in Guides/Benchmarks.md and README.md. A regime that was not measured
@@ -186,6 +186,7 @@ def main():
   rewrite(page, "capture", capture_table(results))
   rewrite(page, "sizes", sizes_table(results))
   rewrite(page, "coarse", ratio_table(results, "coarse"))
+  if results.find(bench="codable"): rewrite(page, "older", "")
   rewrite(page, "codable", ratio_table(results, "codable"))
   rewrite(page, "tail", tail_table(results))
   rewrite(page, "saturation", saturation_table(results))

@@ -24,7 +24,8 @@ plt.rcParams.update({
 class Results:
   """The lines of result files. Of rows that were measured again, the last ones."""
 
-  KEYS = ("bench", "subject", "threads", "event_bytes", "ring", "unit", "route", "events", "destinations", "input")
+  KEYS = ("bench", "subject", "threads", "event_bytes", "ring", "unit", "route", "events", "destinations", "input",
+          "batch")
 
   def __init__(self, *paths):
     lines = [json.loads(line) for path in paths if pathlib.Path(path).exists() for line in open(path)]
