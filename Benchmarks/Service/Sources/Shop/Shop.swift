@@ -13,7 +13,7 @@ struct Shop: Sendable {
       return #"{"item":\#(item),"name":"a thing","price":\#(item % 100).99,"stock":\#(item % 7)}"#
     }
     router.get("/search") { request, _ in
-      let query = request.uri.queryParameters["q"].map(String.init) ?? ""
+      let query = request.uri.queryParameters["q"].map { String($0) } ?? ""
       tracker?.track(Shopping.searched(query: query, results: 3))
       return #"{"query":"\#(query)","items":[1,2,3]}"#
     }
