@@ -15,10 +15,10 @@ struct Command: ParsableCommand {
       """)
 
   @Option(help: "Bursts of each binding.")
-  var bursts = 101
+  var bursts = 1001
 
   @Option(help: "Calls a burst.")
-  var calls = 2_000
+  var calls = 200
 
   @Option(help: "Events of each round of the inspector.")
   var events = 500_000
