@@ -1,6 +1,6 @@
 """behind_page.py: the charts and the tables of what stands behind a capture, and the README's table. For charts.py."""
 import matplotlib.pyplot as plt
-from drawing import number, save, table
+from drawing import DOCC, number, save, table
 from matplotlib.ticker import FuncFormatter
 
 LINES = {"weir-c": "#0b6bcb", "lttng-ust": "#7a4fbf", "write": "#8a8f98", "cat": "#8a8f98", "files": "#0b6bcb",
@@ -73,6 +73,11 @@ CHARTS = [draw_draining, draw_delivery]
 
 
 # ---- Tables ----------------------------------------------------------------------------------------------------------
+
+def pictured(name, description, text):
+  """The table with its chart before it."""
+  return f"![{description}]({name})\n\n{text}" if text and (DOCC / "Resources" / f"{name}.svg").exists() else text
+
 
 def draining_table(results):
   rows = sorted(results.find(bench="draining"), key=lambda line: (line["threads"], line["subject"] != "weir-c"))
@@ -149,9 +154,15 @@ def parts_table(results):
                 for line in results.find(bench="delivery")])
 
 
-TABLES = {"draining": draining_table, "peers": peers_table, "delivery": delivery_table, "disk": disk_table,
-          "opening": opening_table, "follow-idle": follow_table, "request": request_table, "service": service_table,
-          "parts": parts_table}
+TABLES = {
+  "draining": lambda results: pictured(
+    "benchmark-draining", "Events a second and processor time of an event, by threads and by events.",
+    draining_table(results)),
+  "delivery": lambda results: pictured(
+    "benchmark-delivery", "Processor time of an event and memory, by the size of the log and by destinations.",
+    delivery_table(results)),
+  "peers": peers_table, "disk": disk_table, "opening": opening_table, "follow-idle": follow_table,
+  "request": request_table, "service": service_table, "parts": parts_table}
 
 
 # ---- The README ------------------------------------------------------------------------------------------------------
