@@ -4,7 +4,7 @@
 #   make bench-quick        what a capture costs at 1 and 3 threads beside others, in under 40 seconds
 #   make bench-deps         installs the libraries that Weir is measured beside, and what draws the charts
 #   make bench-charts       draws the charts and tables anew from the results of the last make bench, and judges targets
-#   make bench-behind       what stands behind a capture: the six below, and the charts
+#   make bench-behind       what stands behind a capture: drain-, opening-, request- and behind-bench, and the charts
 #   make bench-sync         what waiting for the disk costs, on the disk of DIR ($(BUILD))
 #   make bench-micro        micro-benchmarks of single calls (builds its tools first)
 #   make recovery-bench     what recovery costs: by the number of segments, by the byte, of a full ring
@@ -35,7 +35,7 @@ bench-build: need-swift need-lz4 need-c
 	$(SWIFT) build -c release -j $(JOBS) --package-path Benchmarks --scratch-path $(BENCH)/package $(SWIFT_FLAGS) \
 	  --product capture-bench
 
-bench: bench-build
+bench: bench-build bench-tool service-build
 	$(BENCH_RUN) $(BENCH_FLAGS)
 	@$(MAKE) --no-print-directory batch-bench
 	@$(MAKE) --no-print-directory delivery-bench
