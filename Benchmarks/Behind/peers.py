@@ -12,6 +12,7 @@ import time
 
 from measure import Program
 
+
 class Sink:
   """The endpoint. Counts how often the mark, which each event has once, stood in what it was sent. In the lines
   themselves the mark's quotes would be escaped."""
