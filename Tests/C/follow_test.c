@@ -506,8 +506,22 @@ static void test_silence(void) {
   scratch_remove(path);
 }
 
+/* The host has closed the descriptor, and the end of a pipe has its number. Closes the reader. */
+static void check_descriptor_is_anothers(weir_reader *reader, int32_t fd, const int ends[2]) {
+  char byte;
+  REQUIRE(fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 && dup2(ends[0], fd) == fd && write(ends[1], "x", 1) == 1);
+  uint64_t pause_ns;
+  CHECK_EQUAL(weir_reader_wait(reader, 0), WEIR_ERROR_TIMEOUT);
+  CHECK_EQUAL(weir_reader_descriptor(reader, &pause_ns), -1);
+  CHECK_EQUAL(weir_reader_wait(reader, 1000000), WEIR_ERROR_TIMEOUT);
+  weir_reader_close(reader);
+  CHECK_EQUAL(read(fd, &byte, 1), 1);
+  close(fd);
+}
+
 static void test_silent_death(void) {
-  test("after a silence the death of a writer that has drained nothing wakes, and its events are there");
+  test("after a silence the death of a writer that has drained nothing wakes, and its events are there. What has the "
+       "number of the descriptor afterwards is neither read nor closed");
   char *path = scratch();
   int opened[2], go[2];
   char byte;
@@ -530,11 +544,11 @@ static void test_silent_death(void) {
   CHECK(is_rung(fd));
   CHECK_EQUAL(wait_and_read(reader, 100), 100);
   CHECK_EQUAL(wait_for(writer), 1000 + SIGKILL);
+  check_descriptor_is_anothers(reader, fd, opened);
   for (int i = 0; i < 2; i++) {
     close(opened[i]);
     close(go[i]);
   }
-  weir_reader_close(reader);
   scratch_remove(path);
 }
 

@@ -80,6 +80,7 @@ struct weir_reader {
   uint64_t pause_ns; /* the next pause of a wait; 0: an event was given out since the last */
   uint64_t news_at;  /* monotonic: the last news, as far as waits saw; 0: an event was given out since the last wait */
   int watch;         /* of the directory; -1: none; negative: none, and there can't be one */
+  sys_file watched;  /* what the watch's descriptor is of */
   orphan *orphan;
   uint64_t ring_loss_reported; /* the damaged ring that was reported: its inode, or 1 */
   definition_table definitions;
@@ -134,7 +135,7 @@ void weir_reader_close(weir_reader *reader) {
   definitions_free(&reader->definitions);
   segment_walk_free(&reader->walk);
   sys_close(reader->directory);
-  sys_close(reader->watch);
+  sys_close_file(reader->watch, &reader->watched);
   free(reader->path);
   free(reader);
 }
@@ -567,7 +568,9 @@ weir_status weir_reader_next(weir_reader *reader, weir_event *event, weir_skip *
 
 static int has_news(weir_reader *reader) {
   /* Before the look: what happens after it is reported anew. */
-  if (reader->watch >= 0 && sys_watch_take(reader->watch)) reader->news_at = sys_monotonic_ns();
+  int told = reader->watch >= 0 ? sys_watch_take(reader->watch, &reader->watched) : 0;
+  if (told < 0) reader->watch = NO_WATCH_EVER; /* the host has closed it */
+  else if (told > 0) reader->news_at = sys_monotonic_ns();
   if (reader->records_left > 0 || reader->skip_count > 0) return 1;
   outlook now = take_outlook(reader);
   if (!is_quiet(reader, &now)) return 1;
@@ -584,7 +587,7 @@ static uint64_t next_pause(weir_reader *reader, uint64_t now) {
   if (now - reader->news_at < SILENCE_NS) return reader->pause_ns;
   if (reader->watch == NO_WATCH_EVER) return reader->pause_ns;
   if (reader->watch >= 0) return LONG_PAUSE_NS;
-  int watch = sys_watch(reader->directory);
+  int watch = sys_watch(reader->directory, &reader->watched);
   reader->watch = watch >= 0 ? watch : NO_WATCH_EVER;
   return watch >= 0 ? 0 : reader->pause_ns;
 }

@@ -695,7 +695,7 @@ void sys_be_nice(void) {
   if (getpriority(PRIO_PROCESS, (id_t)thread) < NICE) setpriority(PRIO_PROCESS, (id_t)thread, NICE);
 }
 
-int sys_watch(int directory) {
+int sys_watch(int directory, sys_file *file) {
   FAULT();
   /* By the descriptor: the path may be another directory's by now. */
   char path[64];
@@ -703,15 +703,24 @@ int sys_watch(int directory) {
   int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
   if (watch < 0) return -errno;
   uint32_t of = IN_ONLYDIR | IN_ATTRIB | IN_CREATE | IN_MOVE | IN_DELETE | IN_DELETE_SELF | IN_CLOSE_WRITE;
-  if (inotify_add_watch(watch, path, of) >= 0) return watch;
+  struct stat status;
+  if (inotify_add_watch(watch, path, of) >= 0 && fstat(watch, &status) == 0) {
+    *file = (sys_file){(uint64_t)status.st_dev, (uint64_t)status.st_ino};
+    return watch;
+  }
   int error = errno;
   close(watch);
   return -error;
 }
 
-int sys_watch_take(int watch) {
+/*
+ * To read from a descriptor of somebody else would take what is theirs, and might wait for ever. Only another one of
+ * the kernel's nameless files, such as an eventfd, that does not wait either can't be told from the watch.
+ */
+int sys_watch_take(int watch, const sys_file *file) {
   char events[4096];
   int any = 0;
+  if (!sys_is_file(watch, file) || !(fcntl(watch, F_GETFL) & O_NONBLOCK)) return -EBADF;
   while (read(watch, events, sizeof events) > 0) any = 1;
   return any;
 }

@@ -67,11 +67,12 @@ void sys_close_file(int fd, const sys_file *file); /* if it still is of the file
 int sys_is_memory(int fd);                                   /* 1 if the file has no disk behind it, as on tmpfs */
 /*
  * A descriptor that becomes readable when a name comes into the directory, goes or changes, when one of its files is
- * touched, and when one is closed that somebody could write to. A negative errno where the system has no such thing or
- * no more of them.
+ * touched, and when one is closed that somebody could write to. `file` is to know it by. A negative errno where the
+ * system has no such thing or no more of them.
  */
-int sys_watch(int directory);
-int sys_watch_take(int watch);                               /* 1 if something happened since the last call */
+int sys_watch(int directory, sys_file *file);
+int sys_watch_take(int watch, const sys_file *file);         /* 1 if something happened since the last call, or 0.
+                                                                -EBADF if the descriptor is somebody else's by now */
 void sys_watch_wait(int watch, uint64_t timeout_ns);         /* waits for that. A signal does not end the wait */
 int sys_lock(int fd);                                        /* -EAGAIN if another has it */
 void sys_unlock(int fd);                                     /* for all copies of the descriptor */
