@@ -76,7 +76,7 @@ static void take_context(judge *judge, const victim_plan *plan, const report *re
   if (opening < 0 || one->thread >= REPORT_THREADS || one->number >= report->threads[one->thread].began) return;
   const report_event *said = &report->threads[one->thread].events[one->number];
   if (event->context_number != 0 && !event->context) {
-    one->undefined = 1;
+    one->undefined |= LACKS_CONTEXT;
     return;
   }
   uint32_t most = said->answer == ANSWER_BEGAN ? report_last_context(report, (uint64_t)opening) : said->context_most;
@@ -109,7 +109,7 @@ static void take_event(judge *judge, const victim_plan *plan, const report *repo
   memcpy(&one->number, event->payload + 4, 8);
   const char *name = victim_type_name(victim_type(plan->seed, one->thread, one->number));
   uint64_t bytes = victim_payload(wanted, plan, one->thread, one->number);
-  one->undefined = event->name_bytes == 0 && event->fields == NULL && event->definition == 0;
+  if (event->name_bytes == 0 && event->fields == NULL && event->definition == 0) one->undefined = LACKS_TYPE;
   int named = event->field_count == 3 && event->name_bytes == strlen(name) && event->name &&
               memcmp(name, event->name, event->name_bytes) == 0;
   if (bytes != event->payload_bytes || memcmp(wanted, event->payload, bytes) != 0 || !(named || one->undefined)) {

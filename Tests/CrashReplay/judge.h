@@ -25,6 +25,9 @@ typedef enum judge_fate {
   FATE_POWER_CUT /* what was not awaited durable may be lost */
 } judge_fate;
 
+/* What an event lacks: the definition of its type, or of its context. */
+enum { LACKS_TYPE = 1, LACKS_CONTEXT = 2 };
+
 /* One event as read. */
 typedef struct judged_event {
   uint64_t offset;
@@ -34,8 +37,7 @@ typedef struct judged_event {
   uint64_t number;
   uint64_t content; /* checksum of name, fields, payload, scope, context, monotonic time and boot; of notices too */
   int notice;
-  int undefined;    /* right, but the definition of its type or of its context is lost: after a power cut that may be,
-                       if it was not durable */
+  int undefined;    /* right, but lacks these definitions: after a power cut that may be, if it was not durable */
 } judged_event;
 
 /* A reading of a whole log, notices included. */

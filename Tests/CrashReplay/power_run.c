@@ -483,14 +483,13 @@ static int reopen(holding *holding, const victim_plan *plan, int capture, weir_r
 }
 
 /*
- * What was there before recovery is there after it, the same; but recovery may have found the definition of an event in
- * another segment that was not sealed either.
+ * What was there before recovery is there after it, the same; but recovery may have found definitions of an event in
+ * another segment that was not sealed either: that of its type, that of its context, or both.
  */
 static void hold_same(const holding *holding, judged_log *before, judged_log *after) {
   for (uint64_t i = 0; i < before->count && i < after->count; i++) {
-    if (before->events[i].undefined && !after->events[i].undefined) {
-      before->events[i].content = after->events[i].content;
-    }
+    int lacked = before->events[i].undefined, lacks = after->events[i].undefined;
+    if (lacks != lacked && (lacks & ~lacked) == 0) before->events[i].content = after->events[i].content;
   }
   judge_same(holding->judge, before, after, 0);
 }
