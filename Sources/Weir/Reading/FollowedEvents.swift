@@ -76,14 +76,14 @@ public struct FollowedEvents: AsyncSequence, Sendable {
 
     /// Sleeps until the next look. Returns `false` if the task was cancelled.
     private static func rest(until look: EventReader.NextLook, _ alarm: Alarm) async -> Bool {
-      guard let descriptor = look.descriptor, look.pause > .zero,
+      // A watch costs more than a short sleep.
+      guard look.pause >= .seconds(1), let descriptor = look.descriptor,
         let watch = DescriptorWatch(descriptor, rings: alarm)
       else {
         do { try await Task.sleep(for: look.pause) } catch { return false }
         return true
       }
-      let isSilent = look.pause >= .seconds(1)
-      let end = clock.now + (isSilent ? watchedPause : look.pause)
+      let end = clock.now + watchedPause
       await withTaskCancellationHandler {
         await alarm.wait(until: end, clock)
       } onCancel: {
