@@ -406,8 +406,25 @@ static void foreign_segment(void) {
   scratch_remove(folder);
 }
 
+static void id_of_a_failed_opening(void) {
+  test("where an opening failed before there was a ring, the next one syncs the log's id before there is one");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  weir_log *log;
+  weir_error error;
+  weir_fault_set("sys_sync_data", 1, 1, EIO); /* of the ring's file */
+  CHECK_EQUAL(weir_open(directory, NULL, &log, NULL, &error), WEIR_ERROR_IO);
+  weir_fault_set("sys_sync_data", 2, 1, EIO); /* what comes after it */
+  CHECK_EQUAL(weir_open(directory, NULL, &log, NULL, &error), WEIR_ERROR_IO);
+  if (!CHECK(strstr(error.message, "sync") && strstr(error.path, "/lock"))) fprintf(stderr, "%s\n", error.message);
+  CHECK(access(join(directory, "ring"), F_OK) != 0);
+  weir_fault_set(NULL, 0, 0, 0);
+  scratch_remove(folder);
+}
+
 int main(void) {
   random_start("open_test");
+  id_of_a_failed_opening();
   relative_path();
   denied_calls();
   wrong_directories();

@@ -74,8 +74,9 @@ static int keep_name(int directory) {
   return error;
 }
 
+/* Without a ring the id may be that of an opening that got no further than to write the id. */
 weir_status log_lock_keep(const log_lock *lock, weir_error *error) {
-  int result = lock->id_new ? sys_sync_data(lock->file) : 0;
+  int result = lock->id_new || lock->name_new ? sys_sync_data(lock->file) : 0;
   if (result != 0) return fail_system(error, result, "sync", lock->path, LOCK_NAME);
   result = lock->name_new ? keep_name(lock->directory) : 0;
   return result == 0 ? WEIR_OK : fail_system(error, result, "sync the directory above", lock->path, NULL);
