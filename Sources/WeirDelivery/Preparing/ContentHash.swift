@@ -112,8 +112,11 @@ struct ContentHasher: Sendable {
     withExtendedLifetime(event) {
       let payload = event.payload
       var fields = FieldHash(payload, start)
-      // What can't be read is compared as it is.
-      if !fields.add(plan, to: &hash) { hash.add(payload) }
+      if !fields.add(plan, to: &hash) {
+        // What can't be read is compared as it is: no bytes at all are no object without fields.
+        hash.add(1)
+        hash.add(payload)
+      }
     }
     return Int(truncatingIfNeeded: hash.value)
   }
