@@ -42,7 +42,7 @@
  *     close                yes     yes           yes            yes    no
  *     free                 no      no            no             no     no
  *
- * weir_set_delivered goes with the third row.
+ * weir_set_delivered and weir_seal go with the third row.
  *
  * A reader belongs to one thread at a time. No function here prints, aborts, or takes or blocks a signal of the
  * caller's threads. The log's own threads block all signals: drainer, preparer, sealer and prefaulter; with
@@ -484,6 +484,17 @@ int32_t weir_capture_in_signal(weir_log *log, uint32_t type, const void *payload
 weir_status weir_drain(weir_log *log, uint64_t timeout_ns, uint64_t *next_offset, weir_error *error);
 
 /*
+ * Has the segment that is being filled sealed before it is full, so that everything captured before the call can leave
+ * as a sealed segment: for whoever passes on segments as files. Drains first, as weir_drain. On return the log fills
+ * the next segment, and the sealer brings the one before to the disk and gives it its name, some milliseconds later.
+ * `*next_offset` (may be null): everything below it was drained. Does nothing if nothing was captured since the last
+ * seal. Where there is no room for another segment the log fills the present one further, and the call answers WEIR_OK.
+ * Cost: two drains, a seal of some hundred bytes, three syncs in the background; no part of any capture.
+ * Errors: as weir_drain.
+ */
+weir_status weir_seal(weir_log *log, uint64_t timeout_ns, uint64_t *next_offset, weir_error *error);
+
+/*
  * Has `drained` called, with `context`, after each pass of the drainer that moved events into the log, and before
  * weir_drain returns for that pass. So a follower in this process sleeps while nothing comes, and does not poll.
  * `drained` runs on the drainer's thread (without threads on that of a call that works), must not block, and may call
@@ -860,6 +871,50 @@ typedef struct weir_batching {
 weir_status weir_batch_directory(const char *directory, uint32_t threads,
                                  int (*report)(void *context, const weir_batching *so_far), void *context,
                                  weir_batching *batching, weir_error *error);
+
+/* ---- Segments as files ------------------------------------------------------------------------------------------ */
+
+/* What a sealed segment says of itself. */
+typedef struct weir_segment {
+  uint64_t log_id;
+  uint64_t opening;
+  uint64_t salt;          /* random: no two segments have the same */
+  uint64_t first_offset;
+  uint64_t next_offset;   /* after its last event */
+  uint64_t events;        /* without notices */
+  uint64_t notices;
+  uint64_t overwritten;   /* accepted events without an offset that its notices tell of, by what became of them */
+  uint64_t in_holes;
+  uint64_t content_bytes; /* of the segment, as `lz4 -dc` gives it */
+  uint64_t file_bytes;    /* of the file: fewer for a batch segment */
+} weir_segment;
+
+/*
+ * Reads what the file `name` in a directory says of itself: header and seal, no event. `name` ends in `.lz4` for a batch
+ * segment, and only then; `base` is the segment's first offset, as its name has it in a log. With `of_log` the directory
+ * is a log's, and a segment of another log is INVALID. Writes nothing. Errors: INVALID (also without a good header and a
+ * good seal), MISSING, and as weir_verify.
+ */
+weir_status weir_read_segment(const char *directory, const char *name, uint64_t base, int32_t of_log,
+                              weir_segment *segment, weir_error *error);
+
+/*
+ * Checks every byte of one sealed segment's file, of any log, in any directory: whatever weir_verify checks, but for
+ * what other files say. WEIR_OK: the check ran; `finding->problem` is null if the segment is whole, and `segment` then
+ * says what it is. Otherwise `finding` is the first problem. Writes nothing. Cost: the file is read and decompressed
+ * twice. Memory: as of a reader.
+ */
+weir_status weir_verify_segment(const char *directory, const char *name, uint64_t base, weir_segment *segment,
+                                weir_finding *finding, weir_error *error);
+
+/*
+ * Writes the batch segment of a sealed raw segment to a new file `to_name` in `to_directory`: the same bytes as
+ * batch_threads and weir_batch_directory write. The log stays as it is. No lock is needed: a sealed segment never
+ * changes. The file is not synced; after an error there is none. Errors: INVALID (a byte of the segment is damaged),
+ * MISSING (there is no such raw segment), NO_SPACE, IO, MEMORY. Cost and memory as of batch_threads.
+ */
+weir_status weir_pack_segment(const char *directory, uint64_t base, const char *to_directory, const char *to_name,
+                              weir_error *error);
 
 #ifdef __cplusplus
 }

@@ -57,7 +57,7 @@
       try configuration.check()
       self.configuration = configuration
       store = try Store(configuration)
-      server = CollectorServer(configuration, store)
+      server = try CollectorServer(configuration, store)
     }
 
     /// Begins to listen; answers the port.

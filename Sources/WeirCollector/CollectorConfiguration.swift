@@ -46,6 +46,9 @@
       /// further requests are told to come again. 256 MiB; at least ``maximumBodyBytes``.
       package var maximumBufferedBytes = 256 << 20
 
+      /// The largest file of a batch segment. 1,088 MiB, for the largest segment that a log can have; 4 KiB or more.
+      package var maximumSegmentBytes = 1088 << 20
+
       /// The largest event that its log takes, in encoded bytes; larger ones are rejected. 256 KiB; 4 KiB to 1 MiB.
       package var maximumEventBytes = 256 << 10
 
@@ -91,6 +94,7 @@
         try Self.check("port", port, in: 0...65_535)
         try Self.check("maximumBodyBytes", maximumBodyBytes, in: 64 << 10...1 << 30)
         try Self.check("maximumBufferedBytes", maximumBufferedBytes, in: maximumBodyBytes...Int.max)
+        try Self.check("maximumSegmentBytes", maximumSegmentBytes, in: 4 << 10...Int.max)
         try Self.check("maximumEventBytes", maximumEventBytes, in: 4 << 10...1 << 20)
         try Self.check("maximumConnections", maximumConnections, in: 1...1 << 16)
         guard requestTime > .zero, idleTime > .zero else {

@@ -28,13 +28,15 @@
     private let store: Store
     private let intake: BodyIntake
     private let pipeline: Pipeline
+    private let batches: BatchIntake
 
-    init(_ configuration: Collector.Configuration, _ store: Store) {
+    init(_ configuration: Collector.Configuration, _ store: Store) throws(WeirError) {
       self.configuration = configuration
       self.store = store
       faults = FaultDraw(configuration.faults)
       intake = BodyIntake(configuration)
       pipeline = Pipeline(store, faults)
+      batches = try BatchIntake(configuration, in: store.directory)
     }
 
     func application(logger: Logger, listening: @escaping @Sendable (Int) -> Void) -> Application<CollectorServer> {
@@ -63,6 +65,7 @@
       if path == "/_weir" || path.hasPrefix("/_weir/") {
         return response(await pipelineAnswer(request, context))
       }
+      if BatchIntake.isAt(path) { return await batchResponse(to: request, context) }
       guard let route = Route(path: path) else {
         let answer = Answer.text(404, "there is nothing at \(path.cut(to: 200)); see weir collect --help\n")
         return await unwanted(request, answer)
@@ -74,14 +77,32 @@
         answer.headers.append(("Allow", "POST"))
         return await unwanted(request, answer)
       }
-      let asked: Fault?
+      let fault: DrawnFault?
       do {
-        asked = try request.headers[Self.faultHeader].map { try Fault($0) }
+        fault = try drawnFault(of: request)
       } catch {
         return await unwanted(request, .text(400, "X-Weir-Fault: \(error)\n"))
       }
-      let fault = faults.next(asked: asked)
       let answer = await answer(to: request, over: context.channel, by: route, fault)
+      return await response(answer, with: fault, context)
+    }
+
+    private func drawnFault(of request: Request) throws -> DrawnFault? {
+      faults.next(asked: try request.headers[Self.faultHeader].map { try Fault($0) })
+    }
+
+    private func batchResponse(to request: Request, _ context: CollectorContext) async -> Response {
+      let fault: DrawnFault?
+      do {
+        fault = try drawnFault(of: request)
+      } catch {
+        return await unwanted(request, .text(400, "X-Weir-Fault: \(error)\n"))
+      }
+      if let fault, fault.kind.storesNothing {
+        await intake.discard(request)
+        return response(injected(fault.kind) { .text($0, "\($1)\n") })
+      }
+      let answer = await batches.answer(to: request, over: context.channel) { await intake.discard(request) }
       return await response(answer, with: fault, context)
     }
 
@@ -126,7 +147,7 @@
       guard values <= VendorLimits.values else { return await refused(.tooManyValues, by: route.vendor(for: nil)) }
       guard intake.takeValues(values) else { return await refused(.busy, by: route.vendor(for: nil)) }
       defer { intake.releaseValues(values) }
-      if let fault, fault.kind.storesNothing { return injected(fault.kind, route.vendor(for: body)) }
+      if let fault, fault.kind.storesNothing { return injected(fault.kind, route.vendor(for: body).answer) }
       let vendor = route.vendor(for: body)
       let vendorRequest = VendorRequest(
         path: request.uri.path, query: Self.query(request), contentType: request.headers[.contentType] ?? "",
@@ -226,10 +247,10 @@
 
     // MARK: Faults
 
-    private func injected(_ kind: Fault.Kind, _ vendor: any Vendor) -> Answer {
+    private func injected(_ kind: Fault.Kind, _ answer: (Int, String) -> Answer) -> Answer {
       switch kind {
-      case .status(let status): return vendor.answer(status, "a fault that was asked for")
-      case .retryAfter(let seconds): return vendor.answer(429, "a fault that was asked for").retry(after: seconds)
+      case .status(let status): return answer(status, "a fault that was asked for")
+      case .retryAfter(let seconds): return answer(429, "a fault that was asked for").retry(after: seconds)
       default: return Answer(302, [("Location", Pipeline.redirectedPath)])
       }
     }

@@ -67,6 +67,12 @@
       return all.string ?? ""
     }
 
+    /// Returns the address of something below this one. `path` needs no escapes.
+    func url(below path: String) -> String {
+      let base = components.percentEncodedPath
+      return url(path: (base.hasSuffix("/") ? base : base + "/") + path)
+    }
+
     /// Returns the endpoint of a redirect if it has the same scheme, host and port; otherwise `nil`.
     func redirected(to location: String) -> HTTPEndpoint? {
       var next = self

@@ -88,7 +88,7 @@
 
     // MARK: One request
 
-    private func exchange(
+    func exchange(
       _ request: HTTPClientRequest, with endpoint: HTTPEndpoint, by client: HTTPClient
     ) async throws -> HTTPAnswer {
       let most = configuration.maximumAnswerBytes
@@ -219,7 +219,7 @@
       return HTTPFailure("no answer: TLS failed: \(words)")
     }
 
-    private func headers(of post: HTTPPost, to endpoint: HTTPEndpoint, isCompressed: Bool) -> HTTPHeaders {
+    func headers(of post: HTTPPost, to endpoint: HTTPEndpoint, isCompressed: Bool) -> HTTPHeaders {
       var headers = HTTPHeaders()
       headers.add(name: "user-agent", value: "weir")
       headers.add(name: "accept", value: "*/*")
@@ -233,7 +233,7 @@
 
     // MARK: The client
 
-    private func current() throws -> HTTPClient {
+    func current() throws -> HTTPClient {
       try client.withLock { client in
         switch client {
         case .own(let own): return own

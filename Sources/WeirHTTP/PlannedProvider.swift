@@ -54,6 +54,27 @@
     }
   }
 
+  extension HTTPBatchProvider {
+    /// Creates the provider of an entry whose destination is a URL that takes batch segments. Its key is a bearer token.
+    package convenience init(batchesOf entry: DeliveryPlan.Entry) throws(WeirError) {
+      guard let destination = entry.destination, destination.isURL else {
+        throw WeirError(.invalid, "the plan's provider \(entry.name) has no URL")
+      }
+      var configuration = HTTPConfiguration()
+      configuration.logger = nil
+      configuration.timeout = max(.seconds(1), entry.options.attemptTimeout * 4 / 5)
+      configuration.readTimeout = min(.seconds(60), configuration.timeout)
+      configuration.tls.authorities = destination.authorities
+      configuration.tls.certificate = destination.certificate
+      configuration.tls.privateKey = destination.certificateKey
+      configuration.statusRules = destination.statusRules
+      if destination.to.lowercased().hasPrefix("https:") { try configuration.tls.check() }
+      let key = try destination.key.map { key throws(WeirError) in try Secret(at: key) }
+      try self.init(
+        destination.to, name: entry.name, authorization: key.map { .bearer($0) }, configuration: configuration)
+    }
+  }
+
   extension HTTPProvider: PseudonymousProvider {}
 
   extension HTTPProvider: EncodedEventProvider {

@@ -46,6 +46,28 @@ import WeirTesting
     #expect(try String(contentsOfFile: "\(spool)/\(file)", encoding: .utf8).contains(#""fields":{"order":41}"#))
   }
 
+  @Test func `batch segments leave whole`() async throws {
+    let scratch = try Scratch()
+    let tracker = try Tracker(directory: scratch.path + "/events")
+    let dispatcher = try Dispatcher(tracker)
+    let archive = scratch.path + "/archive"
+    // snippet
+    try dispatcher.add(batchesTo: BatchDirectoryProvider(archive), options: .asCaptured)
+    // end
+    let id = try #require(tracker.track("checkout.completed", fields: ["order": 41]).id)
+    let delivery = Task { try await dispatcher.run(budget: .seconds(900)) }
+    let report = await dispatcher.flush(timeout: .seconds(900))
+    #expect(report.isComplete)
+    delivery.cancel()
+    _ = try await delivery.value
+    let log = try #require(try FileManager.default.contentsOfDirectory(atPath: archive).first)
+    // snippet
+    let copy = try EventReader(directory: archive + "/" + log)
+    while let event = try copy.next() { print(event.offset, event.id, event.fields) }
+    // end
+    #expect(try EventReader(directory: archive + "/" + log).next()?.id == id)
+  }
+
   @Test func `a closure is a provider`() async throws {
     let scratch = try Scratch()
     let tracker = try Tracker(directory: scratch.path + "/events")

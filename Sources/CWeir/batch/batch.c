@@ -403,6 +403,17 @@ static void settle_room(const writer *writer, const char *temporary) {
   unlock_names(job);
 }
 
+/* Writes the whole file. 0 or a negative errno, as take_content. */
+static int write_file(writer *writer) {
+  int error = begin_index(writer);
+  if (error == 0) error = begin_frame(writer);
+  if (error == 0) error = take_content(writer);
+  if (error == 0) error = end_frame(writer);
+  if (error == 0) error = append_index(writer);
+  LZ4F_freeCompressionContext(writer->context);
+  return error;
+}
+
 /* Compresses the segment to the temporary file, and puts that in the raw file's place. */
 static batch_result rewrite(writer *writer) {
   batch_job *job = writer->job;
@@ -413,14 +424,9 @@ static batch_result rewrite(writer *writer) {
     job->error = error;
     return error == -EISDIR ? BATCH_DAMAGED : BATCH_FAILED; /* somebody's directory has the name */
   }
-  error = begin_index(writer);
-  if (error == 0) error = begin_frame(writer);
-  if (error == 0) error = take_content(writer);
-  if (error == 0) error = end_frame(writer);
-  if (error == 0) error = append_index(writer);
+  error = write_file(writer);
   job->error = error;
   batch_result result = error == 0 ? publish(writer, temporary) : result_of(error);
-  LZ4F_freeCompressionContext(writer->context);
   sys_close_file(writer->fd, &writer->file);
   settle_room(writer, temporary);
   return result;
@@ -454,4 +460,31 @@ batch_result batch_write(batch_job *job, batch_work *work) {
   }
   free(writer);
   return result;
+}
+
+int batch_copy(int directory, uint64_t base, int to_directory, const char *to_name) {
+  batch_job job = {.directory = directory, .base = base};
+  batch_work work = {0};
+  scan_damage damage;
+  char name[64];
+  segment_list_raw_name(name, base, 0);
+  writer *writer = calloc(1, sizeof *writer);
+  if (!writer) return -ENOMEM;
+  writer->job = &job;
+  writer->work = &work;
+  writer->fd = -1;
+  int error = scan_open(&writer->scan, directory, 0, name, base, 0, &damage);
+  if (error == 0) {
+    if (!writer->scan.header_valid || damage.reason) error = -EBADMSG;
+    if (error == 0) error = writer->fd = sys_open_create(to_directory, to_name);
+    if (writer->fd >= 0) error = sys_file_of(writer->fd, to_directory, to_name, &writer->file);
+    writer->taken = batch_most_bytes(writer->scan.file_bytes);
+    if (error == 0) error = write_file(writer);
+    if (writer->fd >= 0) sys_close_file(writer->fd, &writer->file);
+    if (writer->fd >= 0 && error != 0) sys_unlink(to_directory, to_name);
+    scan_close(&writer->scan);
+  }
+  batch_work_free(&work);
+  free(writer);
+  return error;
 }

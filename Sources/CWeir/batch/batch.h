@@ -69,6 +69,12 @@ batch_result batch_write(batch_job *job, batch_work *work);
 
 void batch_work_free(batch_work *work);
 
+/*
+ * Writes the batch segment of a sealed raw segment to a new file in another directory; the raw file stays. 0 or a
+ * negative errno, and then there is no such file: -EBADMSG if anything in the segment is damaged.
+ */
+int batch_copy(int directory, uint64_t base, int to_directory, const char *to_name);
+
 /* The file name of a batch segment in the making, and whether a name is such a name. */
 void batch_temporary_name(char name[64], uint64_t base);
 int batch_is_temporary(const char *name);

@@ -52,6 +52,11 @@ weir_status directory_open_read(const char *path, int *fd, weir_error *error) {
   return fail(error, WEIR_ERROR_MISSING, 0, path, "%s holds no log; check the path", path);
 }
 
+int directory_was_opened(int directory) {
+  struct stat status;
+  return sys_status_at(directory, LOCK_NAME, &status) == 0;
+}
+
 int directory_is_live(int directory) {
   int lock = sys_open_read(directory, LOCK_NAME);
   if (lock < 0) return 0;

@@ -12,6 +12,12 @@
  */
 weir_status directory_open_read(const char *path, int *fd, weir_error *error);
 
+/*
+ * Whether a writer ever opened the log in this directory: the lock is the first thing that it makes. A directory of
+ * segments alone is a copy of them, which lacks no ring.
+ */
+int directory_was_opened(int directory);
+
 /* Whether a writer holds the lock: 1, 0, or 0 where there is no lock file. */
 int directory_is_live(int directory);
 

@@ -517,6 +517,25 @@ static int is_poisoned(const drainer *drainer) {
   return drainer->next_offset > active->base_offset;
 }
 
+/* Whether somebody wants what the active segment holds to be sealed: weir_seal. */
+static int is_seal_wanted(const drainer *drainer) {
+  const segment *active = drainer->active;
+  return active && active->base_offset < load(&drainer->seal_below) && drainer->next_offset > active->base_offset;
+}
+
+/*
+ * Seals the active segment for whoever wants that. 0: the next segment is being prepared, the pass stalls. Where there
+ * is no room for another segment, this one is filled further, and the order is dropped.
+ */
+static int seal_on_demand(drainer *drainer) {
+  if (!is_seal_wanted(drainer) || roll(drainer)) return 1;
+  if (drainer->stall_error == 0) return 0;
+  store(&drainer->seal_below, 0);
+  set_storage(drainer, 0);
+  drainer->stalled_for = UINT64_MAX;
+  return 1;
+}
+
 void drainer_set_goal(const drainer *drainer, drain_goal *goal) {
   const intake *intake = drainer->intake;
   goal->requested = __atomic_load_n(&intake->requests.made, __ATOMIC_ACQUIRE); /* D3 */
@@ -531,6 +550,7 @@ drain_result drainer_drain(drainer *drainer, const drain_goal *goal, uint64_t *m
   drainer->stall_error = 0;
   drainer->stalled_for = UINT64_MAX;
   int complete = !is_lost(drainer) && (!is_poisoned(drainer) || roll(drainer)); /* the sealer copies what is left */
+  if (complete) complete = seal_on_demand(drainer);
   for (uint32_t i = 0; i < intake->lane_count && complete; i++) {
     lane *lane = &intake->lanes[i];
     uint64_t tail = goal ? goal->tails[i] : __atomic_load_n(&lane->control->tail, __ATOMIC_ACQUIRE); /* L2 */

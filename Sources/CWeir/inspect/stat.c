@@ -254,7 +254,8 @@ static int take_ring(summing *summing) {
   if (error == 0 && ring) error = take_orphan(summing, ring);
   uint64_t end;
   if (error == 0 && !ring && orphan_closed_end(summing->directory, &end)) reach(summing->stat, end);
-  else if (error == 0 && !ring && summing->stat->segments > 0 && !orphan_being_made(summing->directory)) {
+  else if (error == 0 && !ring && summing->stat->segments > 0 && directory_was_opened(summing->directory) &&
+           !orphan_being_made(summing->directory)) {
     summing->stat->damaged = 1;
   }
   orphan_close(ring);

@@ -459,6 +459,29 @@ weir_status weir_drain(weir_log *producer, uint64_t timeout_ns, uint64_t *next_o
   return status;
 }
 
+/* Has the segments that hold offsets below `offset` sealed by the next pass of the drainer. */
+static void order_seal(event_log *log, uint64_t offset) {
+  pthread_mutex_lock(&log->intake.callers.lock);
+  uint64_t *below = &log->drainer.seal_below;
+  if (__atomic_load_n(below, __ATOMIC_RELAXED) < offset) __atomic_store_n(below, offset, __ATOMIC_RELAXED);
+  pthread_mutex_unlock(&log->intake.callers.lock);
+}
+
+weir_status weir_seal(weir_log *producer, uint64_t timeout_ns, uint64_t *next_offset, weir_error *error) {
+  event_log *log = (event_log *)producer;
+  if (!callers_enter(&log->intake)) return callers_closed(&log->intake, error);
+  uint64_t deadline = sys_deadline(timeout_ns);
+  weir_status status = wait_for_drain(&log->intake, deadline, error);
+  uint64_t end = __atomic_load_n(&log->sealer.next_offset, __ATOMIC_RELAXED);
+  if (status == WEIR_OK) {
+    order_seal(log, end);
+    status = wait_for_drain(&log->intake, deadline, error);
+  }
+  if (next_offset) *next_offset = end;
+  callers_leave(&log->intake);
+  return status;
+}
+
 static void set_host_call(event_log *log, host_call *host, void (*call)(void *context), void *context) {
   /* In a fork the lock may be held by a thread that does not exist there. */
   if (lane_log_state(&log->intake) == STATE_DETACHED) return;

@@ -11,6 +11,7 @@
 
 #define age_is_reached weir_core_age_is_reached
 #define age_start weir_core_age_start
+#define batch_copy weir_core_batch_copy
 #define batch_frame_find weir_core_batch_frame_find
 #define batch_frame_reconsider weir_core_batch_frame_reconsider
 #define batch_frame_vouches weir_core_batch_frame_vouches
@@ -82,6 +83,7 @@
 #define detach_unregister weir_core_detach_unregister
 #define directory_is_live weir_core_directory_is_live
 #define directory_open_read weir_core_directory_open_read
+#define directory_was_opened weir_core_directory_was_opened
 #define drained_accounted weir_core_drained_accounted
 #define drained_block weir_core_drained_block
 #define drained_calibration weir_core_drained_calibration

@@ -56,6 +56,11 @@ package struct LogHandle {
     return offset
   }
 
+  /// Drains, and lets the segment that is being filled be sealed soon.
+  package func seal(_ nanoseconds: UInt64) throws(WeirError) {
+    try WeirError.check { weir_seal(log, nanoseconds, nil, $0) }
+  }
+
   package func sync(_ nanoseconds: UInt64) throws(WeirError) -> Offset {
     var offset: Offset = 0
     try WeirError.check { weir_sync(log, nanoseconds, &offset, $0) }

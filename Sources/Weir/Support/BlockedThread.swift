@@ -34,6 +34,23 @@ package func startThread(_ name: String, _ body: sending @escaping () -> Void) t
   pthread_detach(thread)
 }
 
+/// Runs work that waits for the disk on a thread of its own, because tasks share their threads.
+package func onThread<Answer: Sendable>(
+  _ body: @escaping @Sendable () throws(WeirError) -> Answer
+) async throws(WeirError) -> Answer {
+  let result = await withCheckedContinuation { (continuation: CheckedContinuation<Result<Answer, WeirError>, Never>) in
+    @Sendable func run() -> Result<Answer, WeirError> {
+      do throws(WeirError) { return .success(try body()) } catch { return .failure(error) }
+    }
+    do throws(WeirError) {
+      try startThread("weir-segment") { continuation.resume(returning: run()) }
+    } catch {
+      continuation.resume(returning: .failure(error))
+    }
+  }
+  return try result.get()
+}
+
 /// The processor time that the calling thread has used. Costs a system call.
 package func threadProcessorTime() -> Duration { .nanoseconds(weir_clock_read(CLOCK_THREAD_CPUTIME_ID)) }
 

@@ -44,19 +44,23 @@
     static func words(_ status: Int) -> String {
       switch status {
       case 200: "OK"
+      case 201: "Created"
       case 400: "Bad Request"
       case 401: "Unauthorized"
       case 403: "Forbidden"
       case 404: "Not Found"
       case 405: "Method Not Allowed"
       case 408: "Request Timeout"
+      case 409: "Conflict"
       case 413: "Request Entity Too Large"
       case 415: "Unsupported Media Type"
+      case 422: "Unprocessable Content"
       case 429: "Too Many Requests"
       case 500: "Internal Server Error"
       case 502: "Bad Gateway"
       case 503: "Service Unavailable"
       case 504: "Gateway Timeout"
+      case 507: "Insufficient Storage"
       default: "Status \(status)"
       }
     }

@@ -50,6 +50,11 @@ final class AttemptLog: Sendable {
     write(LoggedAttempt(attempt), drains: true)
   }
 
+  /// Notes a call with all events of a range of offsets.
+  func write(_ call: LoggedAttempt.Call) {
+    write(.attempt(call), drains: true)
+  }
+
   /// Notes the flags of the events of the next call. Readers see these notes together with the call's note.
   func write(_ notes: [FlagNote]) {
     for note in notes { write(.flagged(note), drains: false) }

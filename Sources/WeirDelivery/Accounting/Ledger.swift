@@ -127,6 +127,8 @@ public struct DeliveryReport: Hashable, Sendable {
     public var error: String?
     /// The numbers of events passed over during the call that the provider will not get, by reason.
     public var lost: [Ledger.LossReason: UInt64]
+    /// Whether the pending events are in a segment that another process fills.
+    package var waitsForWriter = false
 
     /// Creates an entry.
     package init(

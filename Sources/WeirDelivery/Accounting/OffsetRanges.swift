@@ -26,6 +26,11 @@ struct OffsetRanges: Hashable, Sendable {
     }
   }
 
+  /// Creates the range of all these offsets.
+  init(all offsets: Range<Offset>) {
+    if let last = offsets.last { ranges = [offsets.lowerBound...last] }
+  }
+
   /// Decodes ``numbers``. Returns `nil` if the numbers are invalid.
   init?(numbers: [UInt64]) {
     guard numbers.count <= Self.maximumRanges * 2 + 1 else { return nil }

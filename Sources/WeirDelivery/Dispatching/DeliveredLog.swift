@@ -115,6 +115,16 @@ final class DeliveredLog: Sendable {
   /// The counters of the capturing process; `nil` in any other process.
   var counters: Counters? { state.withLock { $0.log?.counters() } }
 
+  /// Lets the segment that is being filled be sealed soon. Does nothing if this process does not have the log open.
+  /// Waits shortly for the drainer.
+  func seal() throws(WeirError) {
+    // All workers share the lock.
+    try state.withLock { state throws(WeirError) in try state.log?.seal(100_000_000) }
+  }
+
+  /// Whether this process has the log open.
+  var isOpenHere: Bool { wasOpenHere && state.withLock { $0.log != nil } }
+
   /// Tells the log that every provider has received everything below the least of all cursors. The log may remove these
   /// events. Returns that least cursor. If this process does not have the log open, does nothing and returns `nil`,
   /// because only the writer removes segments.

@@ -209,6 +209,7 @@ public final class Dispatcher: Sendable {
       let name = provider.name
       try Cursor.checkProviderName(name)
       try options.validate(for: name)
+      if provider.asBatchDelivery != nil { try options.validateForBatches(name, provider.attachedMapper) }
       try claim(name, "is already added; remove it first, or use another name") { !$0.contains(name) }
       claimed.append(name)
     }

@@ -124,12 +124,20 @@ extension Dispatcher {
         }
         // A rewind during the call began the counts again.
         let before = now.counts.rewinds == before.counts.rewinds ? before : WorkerReport()
-        let error = isStarted ? now.error ?? end.error?.message : "the dispatcher is not running; call run()"
-        return DeliveryReport.Entry(
+        var error = isStarted ? now.error ?? end.error?.message : "the dispatcher is not running; call run()"
+        let pending = pending(now, end)
+        if now.waitsForWriter, pending > 0, error == nil { error = Self.waitingForWriter }
+        var entry = DeliveryReport.Entry(
           provider: worker.orders.name, acknowledged: now.acknowledged &- before.acknowledged,
-          rejected: now.rejected &- before.rejected, pending: pending(now, end), state: state, error: error,
+          rejected: now.rejected &- before.rejected, pending: pending, state: state, error: error,
           lost: (now.passed - before.passed).lost)
+        entry.waitsForWriter = now.waitsForWriter
+        return entry
       })
+  }
+
+  private static var waitingForWriter: String {
+    "the pending events are in the segment that the log's writer fills, and leave once that is sealed"
   }
 
   /// Returns the number of events before the end that are not settled: events that were read, events in the log, and
@@ -140,7 +148,7 @@ extension Dispatcher {
     do throws(WeirError) {
       // Further events may have reached the log meanwhile, above its end. All of them count.
       guard end.error == nil else { return open &+ (try log.tally(from: report.end).pending) }
-      guard !report.hasSettled(below: end.offset), report.end < end.offset else {
+      guard report.waitsForWriter || !report.hasSettled(below: end.offset), report.end < end.offset else {
         return report.hasSettled(below: end.offset) ? 0 : open
       }
       let rest = try log.tally(from: report.end).inSegments
@@ -171,7 +179,7 @@ extension ProviderWorker {
 extension WorkerReport {
   /// Whether all events and delivered notices below `target` are settled.
   func hasSettled(below target: Offset) -> Bool {
-    position >= target || open == 0 && openNotices == 0 && max(seenEnd, end) >= target
+    position >= target || open == 0 && openNotices == 0 && (max(seenEnd, end) >= target || waitsForWriter)
   }
 
   var acknowledged: UInt64 { counts.acknowledged &+ ahead.acknowledged }

@@ -34,19 +34,23 @@ final class ProviderWorker: Sendable {
   let orders: WorkerOrders
   let shared: WorkerShared
   /// The loop, until the worker's thread takes it.
-  private let loop: Lock<DeliveryLoop?>
+  private let loop: Lock<(any WorkerLoop)?>
   /// Tests only: the loop of a worker that was abandoned. Its logs stay open, as a killed process leaves them.
   private let abandoned = Lock<Abandoned?>(nil)
 
   // Sendable, although the compiler can't see it: nobody uses the loop any more.
-  private struct Abandoned: @unchecked Sendable { let loop: DeliveryLoop }
+  private struct Abandoned: @unchecked Sendable { let loop: any WorkerLoop }
 
   /// Takes the provider's lock, and finds the place to start.
   init(_ orders: WorkerOrders) throws(WeirError) {
     self.orders = orders
     let shared = WorkerShared()
     self.shared = shared
-    loop = Lock(try DeliveryLoop(orders, shared))
+    if let batches = orders.provider.asBatchDelivery {
+      loop = Lock(try BatchLoop(orders, shared, batches.segments))
+    } else {
+      loop = Lock(try DeliveryLoop(orders, shared))
+    }
     orders.configuration.madeWorker?(self)
   }
 
@@ -103,8 +107,8 @@ final class ProviderWorker: Sendable {
     return done
   }
 
-  private func takeLoop() -> sending DeliveryLoop? {
-    loop.withLock { loop -> sending DeliveryLoop? in
+  private func takeLoop() -> sending (any WorkerLoop)? {
+    loop.withLock { loop -> sending (any WorkerLoop)? in
       let taken = loop
       loop = nil
       return taken

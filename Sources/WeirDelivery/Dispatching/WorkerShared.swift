@@ -20,6 +20,8 @@ struct WorkerReport: Hashable, Sendable {
   var passed = Outcomes()
   /// The number of events that were read and are not settled.
   var open = 0
+  /// Whether all that is not settled waits for another process, which fills the segment that holds it.
+  var waitsForWriter = false
   /// The number of notices that were read, are delivered, and are not settled.
   var openNotices = 0
   var state = Ledger.ProviderState.starting

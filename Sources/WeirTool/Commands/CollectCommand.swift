@@ -32,6 +32,8 @@
           /?query=INSERT…          ClickHouse, FORMAT JSONEachRow
           /v1/logs                 OpenTelemetry logs, OTLP as JSON
           /events                  Weir's own form, an array or one event per line
+        Accepts PUT at:
+          /batches/LOG/FIRST.weir.lz4   a batch segment of another log
         Each path has the limits of its vendor, and answers as the vendor would.
 
         An accepted event is in the log in the directory before the request is \
@@ -40,6 +42,12 @@
         name, type, user, properties and context. Rejected events are in the log in the \
         subdirectory rejected, with the reason. Violations of the contract are in the \
         log in the subdirectory violations. weir cat reads all three logs.
+
+        A batch segment is checked whole before it is accepted, and then kept in the \
+        directory batches/LOG, which is a log with the same events under the same ids: \
+        weir cat, verify, stat and export read it. A segment that comes again is kept \
+        once. A damaged one is refused with 422, and kept nowhere. --max-bytes and \
+        --contract do not apply to batches.
 
         As JSON, with GET:
           /_weir/events?after=OFFSET&limit=N&name=NAME

@@ -45,6 +45,16 @@
         contains dead letters, damaged bytes, violations or anything that is no part of \
         a log.
 
+        With --batches, batch segments leave whole, as the LZ4 files that weir batch and \
+        weir record --batch-threads make: no event is decoded, so this is the fastest way \
+        out of a log. A path gets LOG/FIRST.weir.lz4 for each segment, which every weir \
+        command reads as a log; a URL gets a PUT of each, which weir collect checks and \
+        keeps at /batches. Events arrive as they were captured, with the same ids, and \
+        with the sensitive values that other deliveries replace: --as-captured says that \
+        the destination may have them. A plan with a mapper, routes, pseudonyms or a \
+        contract is refused. A segment leaves once it is sealed: beside a live writer, \
+        the events in the segment that is being filled stay pending.
+
         If the reader of standard output goes away, delivery continues, and the exit \
         code tells how it ended.
 
@@ -73,6 +83,7 @@
           weir deliver events --to http://localhost:8080 --preset segment --key-env KEY
           weir deliver events --to out --follow
           weir deliver events --plan plan.json
+          weir deliver events --to /mnt/archive --batches --as-captured
           weir deliver /var/lib/workers --to out --remove-delivered
         """)
 
@@ -115,6 +126,8 @@
         guard !removeDelivered else {
           throw ToolError("--remove-delivered needs a directory of logs; \(directory) is a log; leave the option out")
         }
+        // Only what is sealed leaves as a file.
+        if source.takesBatches { tell(try LogFamily.takeOver(directory), directory) }
         codes = [try deliver(directory, source, deadline, stop).exitCode]
       } else {
         guard !follow else { throw ToolError("--follow needs one log; \(directory) holds several, name one of them") }

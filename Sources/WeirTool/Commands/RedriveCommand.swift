@@ -50,6 +50,9 @@
     }
 
     func run() throws {
+      guard !provider.batches else {
+        throw ToolError("dead letters are events, and no batch segments; leave out --batches")
+      }
       let stop = try StopSwitch()
       stop.stopOnSignals()
       let start = MonotonicTime.now.nanoseconds

@@ -160,7 +160,7 @@
         let report = await dispatcher.flush(timeout: .seconds(1))
         let isOver = report.entries.allSatisfy { entry in
           if case .stopped = entry.state { return true }
-          return entry.pending == 0
+          return entry.pending == 0 || entry.waitsForWriter
         }
         if isOver { return isDone.set() }
       }

@@ -47,15 +47,17 @@
 
     /// Returns the default name of the provider's cursor. The name is the same for the same provider, and different for
     /// different providers, because each provider needs its own cursor. `place` distinguishes providers with one
-    /// address: a table, a project. A key does not distinguish providers, because a key may change.
-    func name(_ preset: HTTPPresetName, place: [String] = []) -> String {
+    /// address: a table, a project. A key does not distinguish providers, because a key may change. `kind` takes the place
+    /// of the preset's name, and of `files`.
+    func name(_ preset: HTTPPresetName, place: [String] = [], kind: String? = nil) -> String {
       switch self {
       case .files(let path):
         let absolute = URL(fileURLWithPath: path).standardizedFileURL.path
-        return Self.name("files", (absolute as NSString).lastPathComponent, absolute)
+        return Self.name(kind ?? "files", (absolute as NSString).lastPathComponent, absolute)
       case .endpoint(let url):
-        let whole = ([preset.rawValue + DeliveryPlan.Destination(url).shown] + place).joined(separator: "\n")
-        return Self.name(preset.rawValue, URLComponents(string: url)?.host ?? "", whole)
+        let form = kind ?? preset.rawValue
+        let whole = ([form + DeliveryPlan.Destination(url).shown] + place).joined(separator: "\n")
+        return Self.name(form, URLComponents(string: url)?.host ?? "", whole)
       }
     }
 

@@ -102,6 +102,16 @@
     @Flag(help: "Compress files with LZ4.")
     var lz4 = false
 
+    @Flag(
+      help: """
+        Deliver batch segments whole, as LZ4 files, and no events one by one: a path gets the files, and a URL one PUT \
+        for each. Needs --as-captured.
+        """)
+    var batches = false
+
+    @Flag(help: "With --batches: deliver events as they were captured, sensitive values included.")
+    var asCaptured = false
+
     /// One provider with its name.
     struct Named: Equatable, Sendable {
       var name: String
@@ -120,6 +130,10 @@
         throw ValidationError("\(option) is in the plan; remove it here, or give --name and --to with it")
       }
       guard certificateKey == nil || certificate != nil else { throw ValidationError("--cert-key needs --cert") }
+      guard batches || !asCaptured else { throw ValidationError("--as-captured needs --batches") }
+      if batches, let option = optionOfEvents {
+        throw ValidationError("\(option) is for events one by one; leave it out with --batches")
+      }
       for name in names where !Cursor.isProviderName(name) {
         throw ValidationError("--name \(Terminal.quoted(name)) must be 1 to 64 letters, digits, - and _")
       }
@@ -131,7 +145,8 @@
       var plan = try planFile.map(PlanSource.plan)?.routed
       if let planFile, plan?.entries.isEmpty == true { throw ToolError(PlanSource.nobody(in: planFile)) }
       let added = try addresses().map { named in
-        var entry = plan?[named.name] ?? DeliveryPlan.Entry(named.name, options: Self.usualOptions)
+        let usual = batches ? Self.batchOptions : Self.usualOptions
+        var entry = plan?[named.name] ?? DeliveryPlan.Entry(named.name, options: usual)
         entry.destination = try destination(named, in: entry.destination)
         return entry
       }
@@ -147,7 +162,20 @@
       } else {
         plan = DeliveryPlan(added)
       }
-      return plan ?? DeliveryPlan()
+      return try asBatches(plan ?? DeliveryPlan())
+    }
+
+    /// The plan with what `--batches` needs. Redaction is given up only where somebody asks for that.
+    private func asBatches(_ plan: DeliveryPlan) throws(ToolError) -> DeliveryPlan {
+      guard batches else { return plan }
+      var plan = plan
+      for index in plan.entries.indices where asCaptured { plan.entries[index].options.redactsSensitive = false }
+      if let entry = plan.entries.first(where: \.options.redactsSensitive) {
+        throw ToolError(
+          "--batches delivers events to \(entry.name) as they were captured, sensitive values included; add "
+            + "--as-captured to allow that, or leave out --batches")
+      }
+      return plan
     }
 
     /// The options of a delivery without a plan. Batches are larger than in a program, which delivers its events soon,
@@ -156,6 +184,12 @@
       var options = DeliveryOptions()
       options.flush.maximumEvents = 5_000
       options.flush.maximumBytes = 4 << 20
+      return options
+    }
+
+    private static var batchOptions: DeliveryOptions {
+      var options = DeliveryOptions.asCaptured
+      options.redactsSensitive = true
       return options
     }
 
@@ -204,7 +238,8 @@
             "--to \(Terminal.printable(address.shown)) has a query; give a --name, because the query may or may not be "
               + "part of the provider's identity")
         }
-        let name = names.isEmpty ? address.name(preset, place: place) : names[index]
+        let kind = batches ? "batches" : nil
+        let name = names.isEmpty ? address.name(preset, place: place, kind: kind) : names[index]
         guard !named.contains(where: { $0.name == name }) else {
           throw ToolError("--to \(address.shown) is given twice; give each provider once")
         }
@@ -241,6 +276,15 @@
     private var place: [String] {
       let given = [("table", table == "events" ? "" : table), ("project", project), ("user", user)]
       return given.filter { !$0.1.isEmpty }.map { "\($0.0)=\($0.1)" }
+    }
+
+    /// The first given option that has no meaning for batch segments.
+    private var optionOfEvents: String? {
+      let given = [
+        ("--preset", givenPreset != nil), ("--user", !user.isEmpty), ("--project", !project.isEmpty),
+        ("--table", givenTable != nil), ("--failover", failover != nil), ("--gzip", gzip), ("--lz4", lz4),
+      ]
+      return given.first(where: \.1)?.0
     }
 
     /// The first given option that has no meaning without a URL.

@@ -12,6 +12,8 @@
   /// Creates new providers for each log, because a provider belongs to one dispatcher and is shut down with it.
   struct ProviderSource: Sendable {
     let plan: DeliveryPlan
+    /// Whether the providers take batch segments, and no events.
+    let takesBatches: Bool
     private let checksRecorded: Bool
     /// The options that name files, for messages about the files.
     private let files: [(option: String, path: String)]
@@ -32,6 +34,7 @@
         }
       }
       self.plan = plan
+      takesBatches = given.batches
       checksRecorded = !given.anyway
       files = [
         ("--cacert", given.authorities), ("--cert", given.certificate), ("--cert-key", given.certificateKey),
@@ -67,11 +70,15 @@
     }
 
     private func provider(_ entry: DeliveryPlan.Entry) throws -> any Provider {
+      if takesBatches, let destination = entry.destination, !destination.isURL {
+        return BatchDelivery(BatchDirectoryProvider(destination.to, name: entry.name))
+      }
       if let files = entry.files(logger: nil) { return files }
       #if HTTP
         var configuration = HTTPConfiguration()
         configuration.logger = nil
         do throws(WeirError) {
+          if takesBatches { return BatchDelivery(try HTTPBatchProvider(batchesOf: entry)) }
           return try HTTPProvider(entry, configuration: configuration)
         } catch {
           let option = files.first { error.message.hasPrefix($0.path) }?.option

@@ -1,0 +1,120 @@
+/*
+ * segment_file.c: what one sealed segment's file says of itself, and whether every byte of the file is right. For files
+ * that leave a log and come to another place: there no other file of the log has a say.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inspect/check.h"
+#include "segment/identity.h"
+#include "segment/scan.h"
+#include "system/crc32c.h"
+#include "system/error.h"
+#include "system/system.h"
+
+static void take(const segment_scan *scan, weir_segment *segment) {
+  const seal_summary *seal = scan_summary(scan);
+  const segment_header *header = &scan->header;
+  *segment = (weir_segment){.log_id = header->log_id,
+                            .opening = header->opening,
+                            .salt = header->salt,
+                            .first_offset = header->base_offset,
+                            .next_offset = seal->next_offset,
+                            .events = seal->events,
+                            .notices = seal->notices,
+                            .overwritten = seal->dropped[WEIR_LOST_OVERWRITTEN],
+                            .in_holes = seal->dropped[LOST_IN_HOLES],
+                            .content_bytes = scan->file_bytes,
+                            .file_bytes = scan->disk_bytes};
+}
+
+/* Reads header and seal. 0, -EBADMSG if one of them is not good, or another negative errno. */
+static int read_segment(int directory, uint64_t log_id, const char *name, uint64_t base, weir_segment *segment) {
+  segment_scan scan;
+  scan_damage damage;
+  int error = scan_open(&scan, directory, log_id, name, base, 0, &damage);
+  if (error != 0) return error;
+  int good = scan.header_valid && scan.header.salt != 0 && scan.header.base_offset == base;
+  if (good) good = scan_seal(&scan) == 0 && scan_summary(&scan);
+  if (good) take(&scan, segment);
+  scan_close(&scan);
+  return good ? 0 : -EBADMSG;
+}
+
+static weir_status failure(int result, const char *doing, const char *directory, const char *name, weir_error *error) {
+  if (result == -ENOTSUP) return fail_newer(error, directory, name);
+  if (result == -EBADMSG || result == -ELOOP) {
+    return fail(error, WEIR_ERROR_INVALID, 0, directory,
+                "%s in %s is no sealed segment of this log, or its header or its seal is damaged", name, directory);
+  }
+  if (result == -ENOENT) {
+    return fail(error, WEIR_ERROR_MISSING, ENOENT, directory, "there is no segment %s in %s", name, directory);
+  }
+  return fail_system(error, result, doing, directory, name);
+}
+
+static weir_status open_any(const char *directory, int *fd, weir_error *error) {
+  if (!crc_available()) {
+    return fail(error, WEIR_ERROR_PLATFORM, 0, directory,
+                "this processor lacks the CRC32C instruction; use a newer one");
+  }
+  *fd = sys_open_directory(directory);
+  return *fd < 0 ? fail_system(error, *fd, "open", directory, NULL) : WEIR_OK;
+}
+
+weir_status weir_read_segment(const char *directory, const char *name, uint64_t base, int32_t of_log,
+                              weir_segment *segment, weir_error *error) {
+  int fd;
+  uint64_t log_id = 0;
+  weir_status status = open_any(directory, &fd, error);
+  if (status != WEIR_OK) return status;
+  int result = of_log ? identity_find(fd, &log_id) : 0;
+  if (result == 0) result = read_segment(fd, log_id, name, base, segment);
+  sys_close(fd);
+  return result == 0 ? WEIR_OK : failure(result, "read", directory, name, error);
+}
+
+/* Keeps the first finding. */
+static void keep_first(void *context, const weir_finding *finding) {
+  weir_finding *first = context;
+  if (!first->problem) *first = *finding;
+}
+
+static int check_alone(int directory, const char *path, const char *name, uint64_t base, weir_finding *finding) {
+  weir_verification out = {0};
+  segment_name named = {.base = base};
+  snprintf(named.name, sizeof named.name, "%s", name);
+  checker *checker = calloc(1, sizeof *checker);
+  if (!checker) return -ENOMEM;
+  checker->path = path;
+  checker->directory = directory;
+  checker->next_offset = base; /* what lies below is of other files */
+  checker->report = keep_first;
+  checker->context = finding;
+  checker->out = &out;
+  int error = check_segment(checker, &named, 0);
+  free(checker->headers.items);
+  free(checker);
+  return error;
+}
+
+weir_status weir_verify_segment(const char *directory, const char *name, uint64_t base, weir_segment *segment,
+                                weir_finding *finding, weir_error *error) {
+  *segment = (weir_segment){0};
+  *finding = (weir_finding){0};
+  int fd;
+  weir_status status = open_any(directory, &fd, error);
+  if (status != WEIR_OK) return status;
+  int result = check_alone(fd, directory, name, base, finding);
+  if (result == 0 && !finding->problem) {
+    result = read_segment(fd, 0, name, base, segment);
+    if (result == -EBADMSG) {
+      finding->problem = "header or seal is not this segment's";
+      result = 0;
+    }
+  }
+  sys_close(fd);
+  return result == 0 ? WEIR_OK : failure(result, "check", directory, name, error);
+}

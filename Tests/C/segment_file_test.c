@@ -1,0 +1,182 @@
+/* segment_file_test.c: segments that leave a log as files: sealed on demand, packed, and checked one by one. */
+#include "batch_check.h"
+#include "threadless_check.h"
+
+#define FIRST "00000000000000000000.weir"
+#define FIRST_BATCH FIRST ".lz4"
+#define PACKED "packed.weir.lz4"
+
+static int is_there(const char *folder, const char *name) { return access(join(folder, name), F_OK) == 0; }
+
+/* Whether the file is whole; the first finding's problem is printed if that is not wanted. */
+static int is_whole(const char *directory, const char *name, uint64_t base, weir_segment *segment) {
+  weir_finding finding;
+  weir_error error;
+  CHECK_EQUAL(weir_verify_segment(directory, name, base, segment, &finding, &error), WEIR_OK);
+  return !finding.problem;
+}
+
+static void sealed_on_demand(int threadless) {
+  test(threadless ? "a log without threads seals on demand" : "what is captured is sealed on demand");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  weir_options options = threadless ? threadless_options() : small_options();
+  weir_log *log = open_with(directory, &options, NULL);
+  uint32_t type = define_numbered(log);
+  uint64_t end = 99;
+  CHECK_EQUAL(weir_seal(log, HANG_NS, &end, NULL), WEIR_OK);
+  CHECK_EQUAL(end, 0); /* nothing to seal */
+  for (uint64_t i = 0; i < 10; i++) CHECK_EQUAL(capture_numbered(log, type, 0, i, 0, NULL), WEIR_ACCEPTED);
+  CHECK_EQUAL(weir_seal(log, HANG_NS, &end, NULL), WEIR_OK);
+  CHECK_EQUAL(end, 10);
+  if (threadless) CHECK_EQUAL(weir_drain(log, HANG_NS, NULL, NULL), WEIR_OK);
+  CHECK_AWAIT(is_there(directory, FIRST));
+  CHECK_EQUAL(weir_seal(log, HANG_NS, &end, NULL), WEIR_OK); /* sealed already */
+  for (uint64_t i = 10; i < 15; i++) CHECK_EQUAL(capture_numbered(log, type, 0, i, 0, NULL), WEIR_ACCEPTED);
+  close_and_free(log);
+  weir_segment segment;
+  CHECK_EQUAL(weir_read_segment(directory, FIRST, 0, 1, &segment, NULL), WEIR_OK);
+  CHECK_EQUAL(segment.next_offset, 10);
+  CHECK_EQUAL(segment.events, 10);
+  CHECK_EQUAL(weir_read_segment(directory, "00000000000000000010.weir", 10, 1, &segment, NULL), WEIR_OK);
+  CHECK_EQUAL(segment.events, 5);
+  check_log(directory, 15);
+  CHECK_EQUAL(weir_read_segment(directory, FIRST, 0, 0, &segment, NULL), WEIR_OK);
+  CHECK_EQUAL(weir_read_segment(directory, "00000000000000000011.weir", 11, 1, &segment, NULL), WEIR_ERROR_MISSING);
+  scratch_remove(folder);
+}
+
+static void closed(void) {
+  test("a closed log seals nothing");
+  char *folder = scratch();
+  weir_options options = small_options();
+  weir_log *log = open_with(join(folder, "log"), &options, NULL);
+  CHECK_EQUAL(weir_close(log, NULL), WEIR_OK);
+  CHECK_EQUAL(weir_seal(log, 0, NULL, NULL), WEIR_ERROR_CLOSED);
+  weir_free(log);
+  scratch_remove(folder);
+}
+
+static void full(void) {
+  test("without room for another segment the log goes on in the present one");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  weir_options options = small_options();
+  options.max_bytes = 1;
+  weir_log *log;
+  weir_error error;
+  CHECK_EQUAL(weir_open(directory, &options, &log, NULL, &error), WEIR_ERROR_INVALID);
+  const char *number = strpbrk(error.message, "0123456789");
+  uint64_t least = 0;
+  for (; number && *number; number = strpbrk(number + strspn(number, "0123456789"), "0123456789")) {
+    uint64_t value = strtoull(number, NULL, 10);
+    if (value > least) least = value;
+  }
+  options.max_bytes = least;
+  log = open_with(directory, &options, NULL);
+  uint32_t type = define_numbered(log);
+  uint64_t accepted = 0;
+  for (int i = 0; i < 100; i++) {
+    accepted += capture_numbered(log, type, 0, accepted, 0, NULL) == WEIR_ACCEPTED;
+    CHECK_EQUAL(weir_seal(log, HANG_NS, NULL, &error), WEIR_OK);
+  }
+  CHECK_EQUAL(accepted, 100); /* no capture is refused for a seal */
+  close_and_free(log);
+  check_log(directory, 100);
+  scratch_remove(folder);
+}
+
+static void packed(void) {
+  test("a packed segment is the batch segment that the log would make");
+  char *folder = scratch();
+  const char *directory = join(folder, "log"), *copy = join(folder, "copy");
+  make_mixed(directory, 300, 1 << 20);
+  copy_log(directory, copy);
+  weir_segment raw, batch;
+  weir_error error;
+  CHECK(is_whole(directory, FIRST, 0, &raw));
+  CHECK_EQUAL(weir_pack_segment(directory, 0, folder, PACKED, &error), WEIR_OK);
+  CHECK(is_whole(folder, PACKED, 0, &batch));
+  CHECK(batch.salt == raw.salt && batch.log_id == raw.log_id && batch.events == raw.events);
+  CHECK(batch.content_bytes == raw.content_bytes && batch.file_bytes < raw.file_bytes);
+  batch_all(copy, 1);
+  CHECK_EQUAL(run("cmp -s '%s' '%s'", join(folder, PACKED), join(copy, FIRST_BATCH)), 0);
+  CHECK(is_there(directory, FIRST)); /* it stays */
+  CHECK_EQUAL(weir_read_segment(copy, FIRST_BATCH, 0, 1, &batch, NULL), WEIR_OK);
+  CHECK_EQUAL(batch.salt, raw.salt);
+  CHECK_EQUAL(weir_pack_segment(directory, 1, folder, "none", &error), WEIR_ERROR_MISSING);
+  CHECK_EQUAL(weir_pack_segment(directory, 0, folder, PACKED, &error), WEIR_ERROR_IO); /* the name is taken */
+  CHECK(is_there(folder, PACKED));
+  scratch_remove(folder);
+}
+
+/* Flips a bit of a byte. */
+static void flip(const char *path, uint64_t at) {
+  int fd = open(path, O_RDWR | O_CLOEXEC);
+  uint8_t byte;
+  REQUIRE(fd >= 0 && pread(fd, &byte, 1, (off_t)at) == 1);
+  byte ^= 1 << (at % 8);
+  REQUIRE(pwrite(fd, &byte, 1, (off_t)at) == 1);
+  close(fd);
+}
+
+static void check_flips(const char *folder, const char *name, uint64_t bytes) {
+  char *path = strdup(join(folder, name));
+  for (uint64_t at = 0; at < bytes; at++) {
+    weir_segment segment;
+    weir_finding finding;
+    flip(path, at);
+    weir_status status = weir_verify_segment(folder, name, 0, &segment, &finding, NULL);
+    if (!CHECK(status != WEIR_OK || finding.problem)) fprintf(stderr, "  byte %" PRIu64 " of %s\n", at, name);
+    flip(path, at);
+  }
+  free(path);
+}
+
+static void damaged(void) {
+  test("a flipped bit anywhere is found, as are a wrong base and an end that is missing");
+  char *folder = scratch(), *directory = strdup(join(folder, "log"));
+  make_mixed(directory, 30, 1 << 20);
+  weir_segment raw, batch;
+  CHECK_EQUAL(weir_pack_segment(directory, 0, folder, PACKED, NULL), WEIR_OK);
+  CHECK(is_whole(folder, PACKED, 0, &batch) && is_whole(directory, FIRST, 0, &raw));
+  check_flips(folder, PACKED, batch.file_bytes);
+  check_flips(directory, FIRST, raw.file_bytes);
+  CHECK(is_whole(folder, PACKED, 0, &batch));
+  weir_segment none;
+  CHECK(!is_whole(folder, PACKED, 1, &none));
+  REQUIRE(truncate(join(folder, PACKED), (off_t)batch.file_bytes - 1) == 0);
+  CHECK(!is_whole(folder, PACKED, 0, &none));
+  REQUIRE(truncate(join(folder, PACKED), 0) == 0);
+  CHECK(!is_whole(folder, PACKED, 0, &none));
+  flip(join(directory, FIRST), raw.file_bytes / 2);
+  CHECK_EQUAL(weir_pack_segment(directory, 0, folder, "other", NULL), WEIR_ERROR_INVALID);
+  CHECK(!is_there(folder, "other"));
+  free(directory);
+  scratch_remove(folder);
+}
+
+static void copied(void) {
+  test("a directory of segments alone is a log, and nothing is missing from it");
+  char *folder = scratch();
+  const char *directory = join(folder, "log"), *copy = join(folder, "copy");
+  make_mixed(directory, 3000, 256 << 10);
+  REQUIRE(mkdir(copy, 0700) == 0 && run("cp '%s'/*.weir '%s'", directory, copy) == 0);
+  check_log(copy, 3000);
+  weir_stat stat;
+  CHECK_EQUAL(weir_stat_directory(copy, &stat, NULL), WEIR_OK);
+  CHECK(stat.events == 3000 && !stat.damaged && stat.segments > 1);
+  scratch_remove(folder);
+}
+
+int main(void) {
+  random_start("segment_file_test");
+  sealed_on_demand(0);
+  sealed_on_demand(1);
+  closed();
+  full();
+  packed();
+  damaged();
+  copied();
+  return finish();
+}
