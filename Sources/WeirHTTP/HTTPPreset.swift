@@ -95,8 +95,15 @@
     }
   }
 
-  /// A preset whose form of an event is `EventJSON`: events need not be decoded for it.
-  protocol LinesPreset: HTTPPreset {}
+  /// A preset whose form of an event is `EventJSON`, and that tells the vendor nothing of users: events need not be
+  /// decoded for it. See ``LinesCutter``.
+  protocol LinesPreset: HTTPPreset {
+    /// The texts before the first event, between two events, and after the last event of a body.
+    var frame: (open: String, separator: String, close: String) { get }
+
+    /// Returns the request with this body. `key` is the batch's ``HTTPBatch/idempotencyKey``.
+    func post(_ body: [UInt8], key: String) -> HTTPPost
+  }
 
   /// The limits of one request.
   public struct HTTPLimits: Hashable, Sendable {
@@ -149,6 +156,13 @@
       self.identifications = identifications
     }
 
+    /// Creates a batch for a ``LinesPreset``, which has no use for the encodings.
+    init(_ events: [PreparedEvent]) {
+      self.events = events
+      encoded = []
+      identifications = [:]
+    }
+
     /// The number of events.
     public var count: Int { events.count }
 
@@ -192,14 +206,12 @@
     /// with other events is never taken for a repetition.
     public var idempotencyKey: String {
       guard let first = events.first, let last = events.last else { return "empty" }
-      var ids: [UInt8] = []
-      ids.reserveCapacity(events.count * 16)
-      for event in events {
-        let id = event.id
-        withUnsafeBytes(of: id.opening.littleEndian) { ids += $0 }
-        withUnsafeBytes(of: id.sequence.littleEndian) { ids += $0 }
+      var hash = FNV1a.start
+      for index in events.indices {
+        let id = events[index].id
+        hash = FNV1a.hash64(id.opening, after: hash)
+        hash = FNV1a.hash64(id.sequence, after: hash)
       }
-      let hash = FNV1a.hash64(ids)
       return "weir-\(first.id)-\(first.offset)-\(last.offset)-\(events.count)-\(String(hash, radix: 16))"
     }
   }

@@ -16,8 +16,9 @@
   /// ```
   ///
   /// **Requests.** A call of ``deliver(_:)`` is cut into requests within the vendor's limits. They are sent one after
-  /// the other over a connection that stays open, compressed with gzip. The verdicts of the answers are combined: if
-  /// the third of five requests fails, the verdicts of the first two count, and the remaining events are retried. An
+  /// the other over a connection that stays open, or several at a time (``HTTPConfiguration/concurrency``), compressed
+  /// with gzip. The verdicts of the answers are combined: if the third of five requests fails, the verdicts of the first
+  /// two count, and the remaining events are retried. An
   /// event that is larger than the vendor allows is rejected here, and never cut. After a request that runs out of
   /// time, as on a slow link, the following requests are smaller, down to one event, and grow again slowly.
   ///
@@ -136,7 +137,11 @@
       guard !events.isEmpty else { return [] }
       do {
         let delivery = ProcessorMeter.measure { Delivery(of: events, by: self) }
-        return try await delivery.verdicts().map(scrubber.clean)
+        var verdicts = try await delivery.verdicts()
+        for index in verdicts.indices {
+          if case .rejected = verdicts[index] { verdicts[index] = scrubber.clean(verdicts[index]) }
+        }
+        return verdicts
       } catch {
         throw scrubber.clean(error)
       }
@@ -278,9 +283,37 @@
       }
     }
 
+    /// Sends requests at the same time. Returns their answers in the same order.
+    fileprivate func answers(
+      to requests: [Request], until end: ContinuousClock.Instant
+    ) async -> [Result<HTTPAnswer, any Error>] {
+      guard requests.count > 1 else {
+        guard let only = requests.first else { return [] }
+        return [await answer(to: only, until: end)]
+      }
+      return await withTaskGroup(of: (Int, Result<HTTPAnswer, any Error>).self) { group in
+        for (place, request) in requests.enumerated() {
+          group.addTask { (place, await self.answer(to: request, until: end)) }
+        }
+        var answers = [Result<HTTPAnswer, any Error>](
+          repeating: .failure(CancellationError()), count: requests.count)
+        for await (place, answer) in group { answers[place] = answer }
+        return answers
+      }
+    }
+
+    private func answer(
+      to request: Request, until end: ContinuousClock.Instant
+    ) async -> Result<HTTPAnswer, any Error> {
+      do { return .success(try await send(request.post, of: request.batch, until: end)) } catch {
+        return .failure(error)
+      }
+    }
+
     /// Sends the request of a batch, and adapts the size of the following requests to its duration.
-    fileprivate func send(_ batch: HTTPBatch, until end: ContinuousClock.Instant) async throws -> HTTPAnswer {
-      let post = ProcessorMeter.measure { preset.post(batch) }
+    private func send(
+      _ post: HTTPPost, of batch: HTTPBatch, until end: ContinuousClock.Instant
+    ) async throws -> HTTPAnswer {
       let bytes = post.body.count
       let clock = ContinuousClock()
       let start = clock.now
@@ -323,22 +356,46 @@
       configuration.logger?.warning("\(name): \(what)\(notice)")
     }
 
+    /// A request with events.
+    fileprivate struct Request: Sendable {
+      /// The indices of the events in the call.
+      let indices: [Int]
+      let batch: HTTPBatch
+      let post: HTTPPost
+      /// What the request tells of users, with the places of their events in the request.
+      let told: [(place: Int, parts: [[UInt8]])]
+    }
+
     /// One call of ``deliver(_:)``.
     private struct Delivery {
       private let provider: HTTPProvider
       private let events: [PreparedEvent]
+      /// Writes the requests of a ``LinesPreset``; `nil` for other presets.
+      private var cutter: LinesCutter?
       private let encoded: [[UInt8]]
       private var identifications: [Int: [[UInt8]]]
       /// The events that tell of users in a request of its own, and have yet to.
       private var untold: Set<Int>
-      private var waiting: [[Int]]
+      /// The events of the requests that wait, those of the next request last. With a ``cutter``, the beginning of the
+      /// last are the events of the next request.
+      private var waiting: [ArraySlice<Int>]
       private var decided: [Verdict?]
       private var hasAnswer = false
 
       init(of events: [PreparedEvent], by provider: HTTPProvider) {
         self.provider = provider
         self.events = events
-        let cut = RequestCutter(events, for: provider.preset, most: provider.size.withLock { $0.most })
+        let most = provider.size.withLock { $0.most }
+        if let preset = provider.preset as? any LinesPreset {
+          cutter = LinesCutter(for: preset, most: most)
+          encoded = []
+          identifications = [:]
+          untold = []
+          waiting = [Array(events.indices)[...]]
+          decided = Array(repeating: nil, count: events.count)
+          return
+        }
+        let cut = RequestCutter(events, for: provider.preset, most: most)
         encoded = cut.encoded
         for _ in 0..<cut.leftOut {
           provider.note(BatchRefused("it is larger than the endpoint's limit for an event"))
@@ -353,7 +410,7 @@
           })
         self.untold = untold
         identifications = cut.identifications.filter { index, _ in untold.contains(index) }
-        waiting = cut.requests.reversed()
+        waiting = cut.requests.reversed().map { $0[...] }
         decided = Array(repeating: nil, count: events.count)
         for (index, reason) in cut.unfit { decided[index] = .rejected(reason) }
       }
@@ -363,13 +420,23 @@
         var rest = Verdict.retry(after: .zero)
         let clock = ContinuousClock()
         let end = clock.now + provider.configuration.callTime.bounded
-        while let request = waiting.popLast() {
+        while !waiting.isEmpty {
           if hasAnswer, Task.isCancelled || clock.now >= end { break }
           do {
-            if try await settle(request, until: end) { hasAnswer = true }
+            let requests = try await next(until: end)
+            let answers = await provider.answers(to: requests, until: end)
+            var failure: (any Error)?
+            for (request, answer) in zip(requests, answers) {
+              do {
+                if try await settle(request, answer, until: end) { hasAnswer = true }
+              } catch {
+                failure = failure ?? error
+              }
+            }
+            if let failure { throw failure }
           } catch {
             // Without any verdict, the error is thrown. Otherwise the verdicts so far are returned, and the next
-            // call begins with this request and throws its error.
+            // call begins with the request that failed and throws its error.
             guard hasAnswer else { throw error }
             if error is HTTPFailure { rest = .retry(after: nil) }
             break
@@ -398,23 +465,54 @@
         untold.subtract(telling)
       }
 
-      /// Sends a request, and applies the answer. Returns `false` if the answer decides no event: the request waits to
-      /// be sent again, without what it told of users.
-      private mutating func settle(_ request: [Int], until end: ContinuousClock.Instant) async throws -> Bool {
-        try await identify(request, until: end)
-        let told = request.enumerated().compactMap { place, index in identifications[index].map { (place, $0) } }
-        let batch = HTTPBatch(
-          events: request.map { events[$0] }, encoded: request.map { encoded[$0] },
-          identifications: Dictionary(uniqueKeysWithValues: told))
+      /// Takes the requests to be sent now, as many as may be in flight at the same time.
+      private mutating func next(until end: ContinuousClock.Instant) async throws -> [Request] {
+        var requests: [Request] = []
+        while requests.count < max(provider.configuration.concurrency, 1), let indices = waiting.popLast() {
+          if cutter != nil {
+            if let request = ProcessorMeter.measure({ cut(indices) }) { requests.append(request) }
+            continue
+          }
+          let indices = Array(indices)
+          try await identify(indices, until: end)
+          let told = indices.enumerated().compactMap { place, index in identifications[index].map { (place, $0) } }
+          let batch = HTTPBatch(
+            events: indices.map { events[$0] }, encoded: indices.map { encoded[$0] },
+            identifications: Dictionary(uniqueKeysWithValues: told))
+          let post = ProcessorMeter.measure { provider.preset.post(batch) }
+          requests.append(Request(indices: indices, batch: batch, post: post, told: told))
+        }
+        return requests
+      }
+
+      /// Returns a request with the first of these events; the others wait. Returns `nil` if none of them can be sent.
+      private mutating func cut(_ indices: ArraySlice<Int>) -> Request? {
+        guard var cutter, let preset = provider.preset as? any LinesPreset else { return nil }
+        let cut = cutter.cut(events, indices)
+        self.cutter = cutter
+        if !cut.rest.isEmpty { waiting.append(cut.rest) }
+        for (index, reason) in cut.unfit { decided[index] = .rejected(reason) }
+        guard !cut.taken.isEmpty else { return nil }
+        let batch = HTTPBatch(cut.taken.count == events.count ? events : cut.taken.map { events[$0] })
+        return Request(
+          indices: cut.taken, batch: batch, post: preset.post(cut.body, key: batch.idempotencyKey), told: [])
+      }
+
+      /// Applies the answer to a request. Returns `false` if the answer decides no event: the request waits to be sent
+      /// again, without what it told of users.
+      private mutating func settle(
+        _ sent: Request, _ answer: Result<HTTPAnswer, any Error>, until end: ContinuousClock.Instant
+      ) async throws -> Bool {
+        let (request, batch, told) = (sent.indices, sent.batch, sent.told)
         var reading: HTTPReading
         do {
-          reading = try provider.read(try await provider.send(batch, until: end), of: batch)
+          reading = try provider.read(try answer.get(), of: batch)
         } catch is BatchRefused where !told.isEmpty {
           // The fault may be a trait, and must not cost an event.
-          try await provider.tell(apart: told.flatMap(\.1)[...], until: end)
-          provider.note(told: told.compactMap { events[request[$0.0]].context.user })
+          try await provider.tell(apart: told.flatMap(\.parts)[...], until: end)
+          provider.note(told: told.compactMap { events[request[$0.place]].context.user })
           for index in request { identifications[index] = nil }
-          waiting.append(request)
+          waiting.append(request[...])
           return false
         }
         guard reading.verdicts.count == batch.count else {
@@ -431,15 +529,20 @@
         }
         provider.note(reading)
         var again: [Int] = []
-        for (index, verdict) in zip(request, reading.verdicts) {
-          if verdict == .accepted, events[index].identifies, let user = events[index].context.user {
-            provider.forget(told: user)
+        for place in request.indices {
+          let index = request[place]
+          if case .accepted = reading.verdicts[place] {
+            decided[index] = .accepted
+            if events[index].identifies, let user = events[index].context.user { provider.forget(told: user) }
+          } else if reading.verdicts[place] == .retry(after: .zero) {
+            again.append(index)
+          } else {
+            decided[index] = reading.verdicts[place]
           }
-          if verdict == .retry(after: .zero) { again.append(index) } else { decided[index] = verdict }
         }
         // Fewer events or identifications than before, so the loop ends.
         if again.count < request.count || isWithout {
-          if !again.isEmpty { waiting.append(again) }
+          if !again.isEmpty { waiting.append(again[...]) }
         } else {
           for index in again { decided[index] = .retry(after: .zero) }
         }

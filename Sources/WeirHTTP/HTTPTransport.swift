@@ -253,6 +253,7 @@
         connect: configuration.connectTimeout.timeAmount, read: configuration.readTimeout.timeAmount)
       client.redirectConfiguration = .disallow
       client.connectionPool.idleTimeout = configuration.keepAlive.timeAmount
+      client.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = max(configuration.concurrency, 8)
       // Delivery has its own back-off, and reports the error.
       client.connectionPool.retryConnectionEstablishment = false
       // A small answer may decompress to a large one.

@@ -11,7 +11,7 @@
     /// try dispatcher.add(plan) { try HTTPProvider($0) }
     /// ```
     ///
-    /// The plan determines compression, TLS, the second endpoint and, if the plan has any, the status rules; and
+    /// The plan determines compression, concurrency, TLS, the second endpoint and, if the plan has any, the status rules; and
     /// `configuration` the rest. If the sum of ``HTTPConfiguration/timeout`` and ``HTTPConfiguration/callTime`` is not
     /// below `DeliveryOptions.attemptTimeout`, the first is at most half of that time, and the second at most a third.
     ///
@@ -26,6 +26,7 @@
       }
       var configuration = configuration.fitting(entry.options.attemptTimeout)
       configuration.compression = destination.gzip ? .gzip : .identity
+      configuration.concurrency = destination.concurrency
       configuration.tls.authorities = destination.authorities
       configuration.tls.certificate = destination.certificate
       configuration.tls.privateKey = destination.certificateKey

@@ -25,13 +25,11 @@
       /// The request that takes the next event of each shared part, with the number and the bytes of its parts.
       var open: [[UInt8]: (request: Int, parts: Int, bytes: Int)] = [:]
       encoded.reserveCapacity(events.count)
-      let lines = preset is any LinesPreset ? EventLines() : nil
       for (index, event) in events.enumerated() {
         let shared = preset.sharedPart(of: event)
         let most = max(limits.bytes - frame - shared.count, 1)
         do {
-          var text: [UInt8] = []
-          if let lines { lines.append(event, to: &text) } else { text = try preset.encode(event) }
+          let text = try preset.encode(event)
           let mostOfOne = min(limits.eventBytes ?? .max, most)
           guard text.count <= mostOfOne else {
             throw EventUnfit(

@@ -43,7 +43,7 @@
           "to": "https://host/x", "preset": "mixpanel", "key_env": "KEY", "pseudonym_key_env": "PSEUDONYMS",
           "user": "u", "project": "p", "table": "t", "groups": ["company", "team"], "failover": "https://other/x",
           "statuses": {"409": "accept", "5xx": "stop"}, "cacert": "ca.pem", "cert": "c.pem", "cert_key": "k.pem",
-          "gzip": false,
+          "gzip": false, "concurrency": 6,
           \(options(#""shop.json""#, 3, false))
         },
         "other-url": {"to": "http://host/y", "key_file": "key", "pseudonym_key_file": "pseudonyms"}

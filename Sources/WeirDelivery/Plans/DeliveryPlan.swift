@@ -134,6 +134,10 @@ extension DeliveryPlan {
     /// Whether requests to a URL are compressed with gzip, if the preset allows gzip. Default `true`.
     public var gzip = true
 
+    /// The maximum number of requests to a URL that are in flight at the same time. Default 1, which keeps the order:
+    /// see `HTTPConfiguration.concurrency` of WeirHTTP. At least 1.
+    public var concurrency = 1
+
     /// Whether files are compressed with LZ4. Default `false`.
     public var lz4 = false
 

@@ -108,7 +108,7 @@ package enum PlanKeys {
       "statuses",
       .names(.oneOf(HTTPStatusRules.Meaning.allCases.map(\.rawValue)), matching: "^([2-5][0-9][0-9]|[2-5]xx)$")),
     PlanKey("cacert", .anyText), PlanKey("cert", .anyText), PlanKey("cert_key", .anyText), PlanKey("gzip", .flag),
-    PlanKey("lz4", .flag),
+    PlanKey("concurrency", .whole(from: 1)), PlanKey("lz4", .flag),
   ]
 
   /// The keys of a destination that need a path in `to`. The others, except for `to`, need a URL.

@@ -176,6 +176,7 @@ struct PlanMapping: DocumentReading {
     destination.certificate = text(map, "cert").map { PlanPaths.resolved($0, in: directory) }
     destination.certificateKey = text(map, "cert_key").map { PlanPaths.resolved($0, in: directory) }
     destination.gzip = optionalFlag(map, "gzip") ?? destination.gzip
+    destination.concurrency = whole(map, "concurrency") ?? destination.concurrency
     destination.lz4 = optionalFlag(map, "lz4") ?? destination.lz4
     return destination
   }

@@ -103,7 +103,8 @@ enum PlanWriting {
       ("cacert", destination.authorities.map(DocumentNode.text)),
       ("cert", destination.certificate.map(DocumentNode.text)),
       ("cert_key", destination.certificateKey.map(DocumentNode.text)),
-      ("gzip", destination.gzip ? nil : .bool(false)), ("lz4", destination.lz4 ? .bool(true) : nil),
+      ("gzip", destination.gzip ? nil : .bool(false)), ("concurrency", changed(destination.concurrency, 1)),
+      ("lz4", destination.lz4 ? .bool(true) : nil),
     ]
   }
 

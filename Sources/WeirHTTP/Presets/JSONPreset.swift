@@ -78,16 +78,22 @@
 
     public func encode(_ event: PreparedEvent) throws -> [UInt8] { EventJSON.object(event) }
 
-    public func post(_ batch: HTTPBatch) -> HTTPPost {
-      let key = HTTPHeader("idempotency-key", batch.idempotencyKey)
-      let header = [authorization.header].compactMap { $0 }
+    var frame: (open: String, separator: String, close: String) {
       switch form {
-      case .array:
-        return HTTPPost(headers: [.json, key] + header, body: batch.body(open: "[", separator: ",", close: "]"))
-      case .lines:
-        return HTTPPost(
-          headers: [.content("application/x-ndjson"), key] + header, body: batch.body(separator: "\n", close: "\n"))
+      case .array: ("[", ",", "]")
+      case .lines: ("", "\n", "\n")
       }
+    }
+
+    public func post(_ batch: HTTPBatch) -> HTTPPost {
+      let (open, separator, close) = frame
+      return post(batch.body(open: open, separator: separator, close: close), key: batch.idempotencyKey)
+    }
+
+    func post(_ body: [UInt8], key: String) -> HTTPPost {
+      let content = form == .array ? HTTPHeader.json : .content("application/x-ndjson")
+      let others = [HTTPHeader("idempotency-key", key), authorization.header].compactMap { $0 }
+      return HTTPPost(headers: [content] + others, body: body)
     }
 
     public func read(_ answer: HTTPAnswer, of batch: HTTPBatch) throws -> HTTPReading {

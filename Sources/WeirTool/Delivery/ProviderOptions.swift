@@ -99,6 +99,13 @@
     @Flag(help: "Compress requests to a URL with gzip, if the preset allows gzip.")
     var gzip = false
 
+    @Option(
+      help: """
+        The most requests to a URL that are in flight at the same time (default: 1, which keeps the order of the \
+        events).
+        """)
+    var concurrency: Int?
+
     @Flag(help: "Compress files with LZ4.")
     var lz4 = false
 
@@ -137,6 +144,7 @@
       for name in names where !Cursor.isProviderName(name) {
         throw ValidationError("--name \(Terminal.quoted(name)) must be 1 to 64 letters, digits, - and _")
       }
+      guard concurrency ?? 1 >= 1 else { throw ValidationError("--concurrency must be at least 1") }
       guard Set(names).count == names.count else { throw ValidationError("--name is the same for two providers") }
     }
 
@@ -223,6 +231,7 @@
         destination.authorities = authorities ?? destination.authorities
         if let certificate { (destination.certificate, destination.certificateKey) = (certificate, certificateKey) }
         if planned == nil || gzip { destination.gzip = gzip }
+        destination.concurrency = concurrency ?? destination.concurrency
         return destination
       }
     }
@@ -292,7 +301,7 @@
       let given = [
         ("--preset", givenPreset != nil), ("--key-file", keyFile != nil), ("--key-env", keyEnv != nil),
         ("--user", !user.isEmpty), ("--project", !project.isEmpty), ("--table", givenTable != nil),
-        ("--failover", failover != nil),
+        ("--failover", failover != nil), ("--concurrency", concurrency != nil),
       ]
       return given.first(where: \.1)?.0
     }

@@ -19,7 +19,7 @@ private let everything = """
       "files": {"to": "out", "lz4": true, "contract": null, "duplicate_window": null},
       "url": {
         "to": "https://host/x", "preset": "mixpanel", "key_env": "KEY", "user": "u", "project": "p", "cacert": "ca.pem",
-        "cert": "/c.pem", "cert_key": "k.pem", "gzip": false, "failover": "https://other/x",
+        "cert": "/c.pem", "cert_key": "k.pem", "gzip": false, "failover": "https://other/x", "concurrency": 6,
         "groups": ["company"], "pseudonym_key_env": "PSEUDONYMS",
         "rate_caps": [{"events": ["a"], "most": 1, "per": "1s"}], "budget": {"calls_per_second": 2},
         "statuses": {"409": "accept", "5xx": "stop", "404": "retry", "4xx": "reject"},
@@ -85,6 +85,7 @@ struct DeliveryPlanTests {
     (destination.authorities, destination.certificate) = ("/etc/shop/ca.pem", "/c.pem")
     destination.certificateKey = "/etc/shop/k.pem"
     destination.gzip = false
+    destination.concurrency = 6
     destination.failover = "https://other/x"
     destination.groups = ["company"]
     destination.pseudonymKey = .environment("PSEUDONYMS")

@@ -43,6 +43,7 @@ struct PlanSchemaTests {
           "to": "https://host/x", "preset": "mixpanel", "key_env": "KEY", "user": "u", "project": "p", "table": "t",
           "cacert": "ca.pem", "cert": "c.pem", "cert_key": "k.pem", "gzip": false, "failover": "https://other:80/x",
           "groups": ["company"], "pseudonym_key_env": "PSEUDONYMS", "statuses": {"409": "accept", "5xx": "stop"},
+          "concurrency": 6,
           "rate_caps": [{"events": ["a"], "most": 1, "per": "1s"}],
           "budget": {"calls_per_second": 2, "bytes_per_second": 5},
           "start": "2026-11-21T09:30:00Z", "duplicate_window": "2s", "duplicate_memory": 7, "user_memory": 8,

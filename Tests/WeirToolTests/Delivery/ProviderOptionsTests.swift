@@ -122,7 +122,7 @@
 
     @Test(arguments: [
       ["--preset", "segment"], ["--key-file", "k"], ["--key-env", "K"], ["--user", "u"], ["--project", "p"],
-      ["--table", "t"], ["--gzip"], ["--failover", "http://other"],
+      ["--table", "t"], ["--gzip"], ["--failover", "http://other"], ["--concurrency", "2"],
     ])
     func `options of URLs are refused for paths`(arguments: [String]) throws {
       let error = try #require(throws: ToolError.self) {
@@ -225,10 +225,11 @@
       (expected.project, expected.failover) = ("q", "http://other")
       #expect(try moved("--key-file", "k", "--project", "q", "--failover", "http://other") == expected)
       (expected.preset, expected.gzip, expected.user, expected.table) = (.ga4, true, "v", "s")
+      expected.concurrency = 4
       #expect(
         try moved(
           "--key-file", "k", "--project", "q", "--failover", "http://other", "--preset", "ga4", "--gzip", "--user", "v",
-          "--table", "s") == expected)
+          "--table", "s", "--concurrency", "4") == expected)
       var files = DeliveryPlan.Destination("other")
       files.lz4 = true
       #expect(try plan("--name", "a", "--to", "other")["a"]?.destination == files)
