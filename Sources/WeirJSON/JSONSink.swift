@@ -34,6 +34,22 @@ struct JSONSink {
     place += bytes.count
   }
 
+  /// Writes a short text in pieces of 16 bytes. That many bytes after the text can be read, and after its place be
+  /// written.
+  @inline(__always)
+  mutating func put(padded start: UnsafePointer<UInt8>, _ count: Int) {
+    var done = 0
+    repeat {
+      let piece = UnsafeRawPointer(start + done).loadUnaligned(as: SIMD16<UInt8>.self)
+      UnsafeMutableRawPointer(place + done).storeBytes(of: piece, as: SIMD16<UInt8>.self)
+      done &+= Self.padding
+    } while done < count
+    place += count
+  }
+
+  /// The bytes of a piece.
+  static let padding = 16
+
   mutating func put(raw text: String) {
     var text = text
     text.withUTF8 { put($0) }
@@ -82,14 +98,12 @@ struct JSONSink {
 
   private static func digitCount(_ value: UInt64) -> Int {
     var count = 1
-    var limit: UInt64 = 10
-    while value >= limit {
-      count += 1
-      let (next, isOver) = limit.multipliedReportingOverflow(by: 10)
-      if isOver { break }
-      limit = next
+    var rest = value
+    while rest >= 10_000 {
+      rest /= 10_000
+      count &+= 4
     }
-    return count
+    return count &+ (rest >= 1_000 ? 3 : rest >= 100 ? 2 : rest >= 10 ? 1 : 0)
   }
 
   private static let pairs: StaticString = """
@@ -115,26 +129,21 @@ struct JSONSink {
   private mutating func putShort(_ value: Double) -> Bool {
     let magnitude = value.magnitude
     guard magnitude < 1e11, magnitude >= 1e-3 || magnitude == 0 else { return false }
-    var scale = 1.0
-    for digits in 0...4 {
-      let scaled = (magnitude * scale).rounded()
-      if scaled / scale == magnitude {
-        if value.sign == .minus { put(byte: "-") }
-        let number = UInt64(scaled)
-        if digits == 0 {
-          put(number)
-          put(".0")
-          return true
-        }
-        let (whole, part) = number.quotientAndRemainder(dividingBy: UInt64(scale))
-        put(whole)
-        put(byte: ".")
-        put(part, digits: digits)
-        return true
-      }
-      scale *= 10
+    let scaled = UInt64(magnitude * 10_000 + 0.5)
+    guard Double(scaled) / 10_000 == magnitude else { return false }
+    if value.sign == .minus { put(byte: "-") }
+    let (whole, part) = scaled.quotientAndRemainder(dividingBy: 10_000)
+    put(whole)
+    put(byte: ".")
+    if part.isMultiple(of: 100) {
+      let short = part / 100
+      if short.isMultiple(of: 10) { put(short / 10, digits: 1) } else { put(short, digits: 2) }
+    } else if part.isMultiple(of: 10) {
+      put(part / 10, digits: 3)
+    } else {
+      put(part, digits: 4)
     }
-    return false
+    return true
   }
 
   private mutating func put(notFinite isNaN: Bool, _ isNegative: Bool, _ form: JSONForm) {
@@ -146,11 +155,22 @@ struct JSONSink {
 
   /// Writes 16 hexadecimal digits.
   mutating func put(hexadecimal value: UInt64) {
-    for index in 0..<16 {
-      let digit = UInt8(truncatingIfNeeded: value >> UInt64(60 - 4 * index)) & 15
-      place[index] = digit &+ (digit < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10)
-    }
+    let start = UnsafeMutableRawPointer(place)
+    start.storeBytes(of: Self.digits(UInt32(truncatingIfNeeded: value >> 32)), as: UInt64.self)
+    start.storeBytes(of: Self.digits(UInt32(truncatingIfNeeded: value)), toByteOffset: 8, as: UInt64.self)
     place += 16
+  }
+
+  /// Returns eight hexadecimal digits, the first of them in the byte that is stored first.
+  @inline(__always)
+  private static func digits(_ value: UInt32) -> UInt64 {
+    var word = UInt64(value)
+    word = (word & 0xFFFF_0000) >> 16 | (word & 0x0000_FFFF) << 32
+    word = (word & 0x0000_FF00_0000_FF00) >> 8 | (word & 0x0000_00FF_0000_00FF) << 16
+    word = (word & 0x00F0_00F0_00F0_00F0) >> 4 | (word & 0x000F_000F_000F_000F) << 8
+    // 1 in the bytes from 10 on, which are letters.
+    let letters = (word &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
+    return (word &+ 0x3030_3030_3030_3030 &+ letters &* 0x27).littleEndian
   }
 
   /// Writes nine digits.

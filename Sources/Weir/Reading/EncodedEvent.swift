@@ -6,133 +6,172 @@
   import Foundation
 #endif
 
-/// Consecutive events of a log as an ``EventReader`` found them: their bytes in one array, and what they share once. A
-/// block never changes.
+/// Consecutive events of a log as an ``EventReader`` found them: their bytes in one piece of memory, and what they share
+/// once. A block never changes.
 ///
 /// An event costs no allocation and no decoding. One event keeps the memory of the whole block: of an event that waits
 /// for long, keep ``EncodedEvent/stored``.
 package final class EventBlock: Sendable {
-  /// The place of an event's parts.
-  struct Entry: Sendable {
-    var offset: Offset
-    var id: EventID
-    var time: Int64
-    /// `Int64.min` if the time is not known.
-    var monotonic: Int64
-    /// `nil` if the boot is not known.
-    var boot: UUID?
-    /// The payload's place in the bytes.
-    var start: Int
-    var count: Int
-    var scopeCount: Int
-    var definition: Int
-    /// The index of the name of an event that carries its own name; -1 for the definition's name.
-    var name: Int
-    var context: Int
+  /// What is asked of every event.
+  package struct Marks: OptionSet, Sendable {
+    package let rawValue: UInt8
+
+    @inlinable
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// See ``EncodedEvent/isPlain``.
+    @inlinable package static var isPlain: Marks { Marks(rawValue: 1) }
+    /// See ``EncodedEvent/isOfTheLog``.
+    @inlinable package static var isOfTheLog: Marks { Marks(rawValue: 2) }
+    /// See ``EncodedEvent/namesUserWithTraits``.
+    @inlinable package static var namesUserWithTraits: Marks { Marks(rawValue: 4) }
   }
 
-  fileprivate let entries: [Entry]
+  /// The place of an event's parts.
+  package struct Entry: Sendable {
+    package var offset: Offset
+    package var id: EventID
+    package var time: Int64
+    /// `Int64.min` if the time is not known.
+    var monotonic: Int64
+    /// The payload's place in the bytes.
+    package var start: UInt32
+    package var count: UInt32
+    package var scopeCount: UInt32
+    /// The index of the definition, the same for the next event that has the same definition.
+    package var definition: UInt32
+    /// The index of the name of an event that carries its own name; -1 for the definition's name.
+    package var name: Int32
+    /// The index of the context, the same for the next event that has the same context.
+    package var context: UInt32
+    /// The index of the boot.
+    var boot: UInt32
+    package var marks: Marks
+
+    /// The size of the fields and the bound scope, in bytes.
+    @inlinable package var byteCount: Int { Int(count) + Int(scopeCount) }
+  }
+
+  /// Memory after the last byte of a payload that may be read, and means nothing: texts are copied in pieces.
+  private static let slack = 16
+
   /// Memory of the block, so that its place stays the same.
-  nonisolated(unsafe) fileprivate let bytes: UnsafeRawBufferPointer
-  fileprivate let definitions: [StoredDefinition]
+  package nonisolated(unsafe) let entries: UnsafeBufferPointer<Entry>
+  /// The payloads, which are not trusted. Valid as long as the block or an event of it is held: see
+  /// `withExtendedLifetime`.
+  package nonisolated(unsafe) let bytes: UnsafeRawBufferPointer
+  package let definitions: [StoredDefinition]
   fileprivate let names: [String]
   fileprivate let contexts: [EventContext]
-  fileprivate let contextMarks: [ContextMarks]
+  fileprivate let boots: [UUID?]
+  fileprivate let userHashes: [UInt64?]
 
   init(_ builder: EventBlockBuilder) {
-    entries = builder.entries
-    let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: builder.bytes.count, alignment: 8)
+    let entries = UnsafeMutableBufferPointer<Entry>.allocate(capacity: builder.entries.count)
+    _ = entries.initialize(from: builder.entries)
+    self.entries = UnsafeBufferPointer(entries)
+    let count = builder.bytes.count
+    let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: count + Self.slack, alignment: 8)
     bytes.copyBytes(from: builder.bytes)
-    self.bytes = UnsafeRawBufferPointer(bytes)
+    bytes[count...].initializeMemory(as: UInt8.self, repeating: 0)
+    self.bytes = UnsafeRawBufferPointer(rebasing: bytes[..<count])
     definitions = builder.definitions
     names = builder.names
     contexts = builder.contexts
-    contextMarks = builder.contexts.map(ContextMarks.init)
+    boots = builder.boots
+    userHashes = builder.contexts.map { context in
+      context.user.map { UInt64(bitPattern: Int64($0.id.hashValue)) }
+    }
   }
 
-  deinit { bytes.deallocate() }
+  deinit {
+    entries.deallocate()
+    bytes.deallocate()
+  }
 
   /// The number of events, at least 1.
-  package var count: Int { entries.count }
+  @inlinable package var count: Int { entries.count }
 
+  @inlinable
   package subscript(index: Int) -> EncodedEvent { EncodedEvent(block: self, index: index) }
-}
 
-/// What is asked of the context of every event.
-private struct ContextMarks: Sendable {
-  var isPlain: Bool
-  var namesUserWithTraits: Bool
-  var userHash: UInt64?
+  /// A hash of the user's id in this process, for an entry's context; `nil` without a user.
+  package func userHash(_ entry: Entry) -> UInt64? { userHashes[Int(entry.context)] }
 
-  init(_ context: EventContext) {
-    isPlain = !context.needsRedaction
-    namesUserWithTraits = context.user.map { !$0.id.isEmpty && !$0.traits.isEmpty } ?? false
-    userHash = context.user.map { UInt64(bitPattern: Int64($0.id.hashValue)) }
+  /// A hash of the event's name in this process.
+  package func nameHash(_ entry: Entry) -> UInt64 {
+    entry.name < 0
+      ? definitions[Int(entry.definition)].nameHash : UInt64(bitPattern: Int64(names[Int(entry.name)].hashValue))
+  }
+
+  /// The encoded fields of an event.
+  @inlinable
+  package func payload(_ entry: Entry) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: bytes[Int(entry.start)..<Int(entry.start) + Int(entry.count)])
   }
 }
 
 /// An event as its bytes in the log. Copies share the bytes.
 package struct EncodedEvent: Sendable {
-  fileprivate let block: EventBlock
-  fileprivate let index: Int
+  package let block: EventBlock
+  package let index: Int
 
-  package var offset: Offset { block.entries[index].offset }
-  package var id: EventID { block.entries[index].id }
-  package var time: Timestamp { Timestamp(nanosecondsSince1970: block.entries[index].time) }
-  package var definition: StoredDefinition { block.definitions[block.entries[index].definition] }
-  package var context: EventContext { block.contexts[block.entries[index].context] }
+  @inlinable
+  package init(block: EventBlock, index: Int) {
+    self.block = block
+    self.index = index
+  }
+
+  @inlinable package var entry: EventBlock.Entry { block.entries[index] }
+
+  @inlinable package var offset: Offset { entry.offset }
+  @inlinable package var id: EventID { entry.id }
+  package var time: Timestamp { Timestamp(nanosecondsSince1970: entry.time) }
+  package var definition: StoredDefinition { block.definitions[Int(entry.definition)] }
+  package var context: EventContext { block.contexts[Int(entry.context)] }
 
   package var name: String {
-    let own = block.entries[index].name
-    return own < 0 ? definition.name : block.names[own]
+    let own = entry.name
+    return own < 0 ? definition.name : block.names[Int(own)]
   }
 
   /// Whether the event carries its own name, and its definition has none.
-  package var hasOwnName: Bool { block.entries[index].name >= 0 }
+  @inlinable package var hasOwnName: Bool { entry.name >= 0 }
 
   /// The size of the fields and the bound scope, in bytes.
-  package var byteCount: Int { block.entries[index].count + block.entries[index].scopeCount }
+  @inlinable package var byteCount: Int { entry.byteCount }
 
   /// Whether the other event is known to have the same context: it is of the same block, and has its context from
   /// there.
+  @inlinable
   package func sharesContext(with other: EncodedEvent) -> Bool {
-    block === other.block && block.entries[index].context == block.entries[other.index].context
+    block === other.block && entry.context == other.entry.context
+  }
+
+  /// Whether the other event is known to have the same definition: it is of the same block, and has its definition from
+  /// there.
+  @inlinable
+  package func sharesDefinition(with other: EncodedEvent) -> Bool {
+    block === other.block && entry.definition == other.entry.definition
   }
 
   /// Whether the context has a user with an id and traits.
-  package var namesUserWithTraits: Bool { block.contextMarks[block.entries[index].context].namesUserWithTraits }
-
-  /// A hash of the user's id in this process; `nil` without a user.
-  package var userHash: UInt64? { block.contextMarks[block.entries[index].context].userHash }
-
-  /// A hash of the name in this process.
-  package var nameHash: UInt64 {
-    let own = block.entries[index].name
-    return own < 0 ? definition.nameHash : UInt64(bitPattern: Int64(block.names[own].hashValue))
-  }
+  @inlinable package var namesUserWithTraits: Bool { entry.marks.contains(.namesUserWithTraits) }
 
   /// Whether nothing of the event is sensitive, as far as its declaration and its context show. Only a payload that
   /// does not fit its definition is redacted then.
-  package var isPlain: Bool {
-    definition.isPlain && !isOfTheLog && block.contextMarks[block.entries[index].context].isPlain
-  }
+  @inlinable package var isPlain: Bool { entry.marks.contains(.isPlain) }
 
   /// Whether the log itself wrote the event: its name has the reserved prefix.
-  package var isOfTheLog: Bool {
-    let own = block.entries[index].name
-    return own < 0 ? definition.isOfTheLog : block.names[own].hasPrefix(EventType.reservedPrefix)
-  }
+  @inlinable package var isOfTheLog: Bool { entry.marks.contains(.isOfTheLog) }
 
   /// The encoded fields, which are not trusted. Valid as long as the event or another event of its block is held: see
   /// `withExtendedLifetime`.
-  package var payload: UnsafeRawBufferPointer {
-    let entry = block.entries[index]
-    return UnsafeRawBufferPointer(rebasing: block.bytes[entry.start..<entry.start + entry.count])
-  }
+  @inlinable package var payload: UnsafeRawBufferPointer { block.payload(entry) }
 
   /// The event, decoded. Each access decodes the event again.
   package var stored: StoredEvent {
-    let entry = block.entries[index]
+    let entry = entry
     let definition = definition
     // Checksums cover the bytes, but the bytes may not fit the definition. In that case the bytes are returned as they
     // are.
@@ -142,6 +181,6 @@ package struct EncodedEvent: Sendable {
     return StoredEvent(
       offset: entry.offset, id: entry.id, time: Timestamp(nanosecondsSince1970: entry.time), name: name, fields: fields,
       declaration: definition.declaration, context: context,
-      monotonicNanoseconds: entry.monotonic == .min ? nil : entry.monotonic, bootID: entry.boot)
+      monotonicNanoseconds: entry.monotonic == .min ? nil : entry.monotonic, bootID: block.boots[Int(entry.boot)])
   }
 }

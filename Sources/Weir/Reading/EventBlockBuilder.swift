@@ -22,13 +22,18 @@ struct EventBlockBuilder {
   private(set) var definitions: [StoredDefinition] = []
   private(set) var names: [String] = []
   private(set) var contexts: [EventContext] = []
+  private(set) var boots: [UUID?] = []
 
   /// The core's numbers of the last event's definition and context: mostly those of the next event, too.
   private var lastDefinition: UInt64?
   private var lastContext: (number: UInt64, isMissing: Bool, hasScope: Bool)?
   private var lastScope: [UInt8] = []
   private var lastName: [UInt8] = []
-  private var lastBoot: (bytes: UInt128, id: UUID?)?
+  private var lastBoot: UInt128?
+  /// The marks by the last definition, name and context.
+  private var definitionMarks: EventBlock.Marks = []
+  private var nameIsOfTheLog = false
+  private var contextMarks: EventBlock.Marks = []
 
   init(capacity: Int, bytes byteCapacity: Int) {
     entries.reserveCapacity(capacity)
@@ -43,34 +48,46 @@ struct EventBlockBuilder {
   ) {
     if lastDefinition != event.definition {
       lastDefinition = event.definition
-      definitions.append(definition())
+      let definition = definition()
+      definitions.append(definition)
+      definitionMarks = definition.isOfTheLog ? .isOfTheLog : definition.isPlain ? .isPlain : []
     }
-    let name = event.type == LogHandle.dynamicType ? indexOfName(event) : -1
     noteContext(event, context)
+    noteBoot(event)
+    var name: Int32 = -1
+    var marks = definitionMarks
+    if event.type == LogHandle.dynamicType {
+      name = indexOfName(event)
+      if nameIsOfTheLog { marks = .isOfTheLog }
+    }
+    if !contextMarks.contains(.isPlain) { marks.remove(.isPlain) }
+    if contextMarks.contains(.namesUserWithTraits) { marks.insert(.namesUserWithTraits) }
     let start = bytes.count
     bytes.append(contentsOf: UnsafeRawBufferPointer(start: event.payload, count: Int(event.payload_bytes)))
     entries.append(
       EventBlock.Entry(
         offset: event.offset, id: EventID(opening: event.id.opening, sequence: event.id.sequence), time: event.time_ns,
-        monotonic: event.monotonic_ns, boot: boot(event), start: start, count: Int(event.payload_bytes),
-        scopeCount: Int(event.scope_bytes), definition: definitions.count - 1, name: name,
-        context: contexts.count - 1))
+        monotonic: event.monotonic_ns, start: UInt32(start), count: UInt32(event.payload_bytes),
+        scopeCount: event.scope_bytes, definition: UInt32(definitions.count - 1), name: name,
+        context: UInt32(contexts.count - 1), boot: UInt32(boots.count - 1), marks: marks))
   }
 
-  private mutating func indexOfName(_ event: weir_event) -> Int {
+  private mutating func indexOfName(_ event: weir_event) -> Int32 {
     let name = UnsafeRawBufferPointer(start: event.name, count: Int(event.name_bytes))
-    if !names.isEmpty, Self.equal(lastName, name) { return names.count - 1 }
-    lastName = Array(name)
-    names.append(StoredDefinition.name(of: event))
-    return names.count - 1
+    if names.isEmpty || !Self.equal(lastName, name) {
+      lastName = Array(name)
+      let text = StoredDefinition.name(of: event)
+      names.append(text)
+      nameIsOfTheLog = text.hasPrefix(EventType.reservedPrefix)
+    }
+    return Int32(names.count - 1)
   }
 
-  private mutating func boot(_ event: weir_event) -> UUID? {
+  private mutating func noteBoot(_ event: weir_event) {
     let bytes = withUnsafeBytes(of: event.boot_id) { $0.loadUnaligned(as: UInt128.self) }
-    if let lastBoot, lastBoot.bytes == bytes { return lastBoot.id }
-    let id = UUID(boot: event.boot_id)
-    lastBoot = (bytes, id)
-    return id
+    guard lastBoot != bytes else { return }
+    lastBoot = bytes
+    boots.append(UUID(boot: event.boot_id))
   }
 
   private mutating func noteContext(_ event: weir_event, _ context: () -> EventContext) {
@@ -86,7 +103,10 @@ struct EventBlockBuilder {
     }
     lastContext = isKnown ? (event.context_definition, isMissing, event.scope != nil) : nil
     lastScope = Array(scope)
-    contexts.append(context())
+    let new = context()
+    contexts.append(new)
+    contextMarks = new.needsRedaction ? [] : .isPlain
+    if let user = new.user, !user.id.isEmpty, !user.traits.isEmpty { contextMarks.insert(.namesUserWithTraits) }
   }
 
   private static func equal(_ known: [UInt8], _ bytes: UnsafeRawBufferPointer) -> Bool {

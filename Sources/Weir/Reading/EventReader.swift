@@ -128,8 +128,9 @@ public final class EventReader {
     var builder = EventBlockBuilder(capacity: min(most, 1_024), bytes: min(bytes, 64 << 10))
     var event = weir_event()
     var skip = weir_skip()
+    // Cleared once: an error has room for long texts.
+    var error = weir_error()
     read: while builder.entries.count < most, builder.bytes.count < bytes {
-      var error = weir_error()
       let status = weir_reader_next(reader, &event, &skip, &error)
       switch Int(status) {
       case WEIR_OK:

@@ -16,8 +16,15 @@ extension Attempt {
     _ batch: [HeldEvent], _ answer: DeliveryAnswer?, _ settlement: Settlement, began: Timestamp, took: Duration
   ) {
     let (outcome, text) = Self.words(answer, settlement, count: batch.count)
+    var number = 1
+    var offsets: [Offset] = []
+    offsets.reserveCapacity(batch.count)
+    for index in batch.indices {
+      number = max(number, batch[index].attempts)
+      offsets.append(batch[index].offset)
+    }
     self.init(
-      number: batch.map(\.attempts).max() ?? 1, offsets: batch.map(\.offset), bytes: batch.reduce(0) { $0 + $1.bytes },
+      number: number, offsets: offsets, bytes: batch.byteCount,
       began: began, took: took, outcome: outcome, answer: text,
       rejected: settlement.rejected.map(\.event.offset),
       retried: (settlement.retried.map(\.event) + settlement.batches.joined()).map(\.offset).sorted())

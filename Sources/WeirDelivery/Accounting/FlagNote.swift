@@ -27,7 +27,8 @@ struct FlagNote: Hashable, Sendable {
     }
     var keys: [Key] = []
     var offsets: [Key: [Offset]] = [:]
-    for event in batch where event.attempts == 1 && !event.prepared.flags.isEmpty {
+    for index in batch.indices where batch[index].attempts == 1 && batch[index].prepared.hasFlags {
+      let event = batch[index]
       for member in event.prepared.flagTexts() {
         guard case .array(let texts) = member.value else { continue }
         for case .string(let text) in texts {

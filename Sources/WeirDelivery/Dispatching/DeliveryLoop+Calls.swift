@@ -44,15 +44,16 @@ extension DeliveryLoop {
       attempts.write(FlagNote.notes(of: batch))
     }
     let provider = orders.provider
-    let events = batch.map(\.prepared)
+    var events: [PreparedEvent] = []
+    events.reserveCapacity(batch.count)
+    for index in batch.indices { events.append(batch[index].prepared) }
     let began = Timestamp.now
     let start = clock.now
-    let answer = answer { [meter] in
+    let answer = answer { [meter, events] in
       try await ProcessorMeter.$current.withValue(meter) { try await provider.deliver(events) }
     }
     guard ending != .abandonment else { return }
-    let bytes = batch.reduce(0) { $0 + $1.bytes }
-    let pause = orders.options.budget.pause(after: bytes, processorTime: meter?.take() ?? .zero)
+    let pause = orders.options.budget.pause(after: batch.byteCount, processorTime: meter?.take() ?? .zero)
     quietUntil = max(quietUntil, start + pause)
     let settlement = Settlement(batch, answer ?? unanswered("deliver(_:)"))
     let took = clock.now - start
@@ -80,7 +81,8 @@ extension DeliveryLoop {
 
   /// Applies the consequences of an answer.
   private func settle(_ settlement: Settlement) {
-    for event in settlement.accepted where event.prepared.identifies {
+    for index in settlement.accepted.indices where settlement.accepted[index].prepared.identifies {
+      let event = settlement.accepted[index]
       if let user = event.prepared.context.user { keeper.identified(user, at: event.offset) }
     }
     settle(accepted: settlement.accepted)

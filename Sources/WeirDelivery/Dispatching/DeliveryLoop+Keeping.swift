@@ -62,7 +62,7 @@ extension DeliveryLoop {
         events[first + Int(settled - offset)].prepared.id
       }
     }
-    if orders.isRedrive { for event in events { settleParts(before: event.offset) } }
+    if orders.isRedrive { for index in events.indices { settleParts(before: events[index].offset) } }
   }
 
   /// Settles the earlier parts of the settled dead letter that ends at `offset`.

@@ -12,7 +12,7 @@ extension DeliveryLoop {
     do throws(WeirError) {
       while isReading {
         switch try reader.next(from: span.end) {
-        case .event(let event): take(event, at: now)
+        case .events(let block, let place): reader.took(take(block, from: place, at: now))
         case .skip(let skip): try passOver(skip)
         case .end: return reachedEnd()
         }
@@ -48,12 +48,12 @@ extension DeliveryLoop {
   private func waitForOthers(until time: Duration?, isLong: Bool) {
     var watch: DescriptorWatch?
     if isLong, clock.isMachines, let look = reader.nextLook() {
-      // The watch has just begun: what happened before is for one more check to find.
+      // The descriptor has just been made: what happened before is for one more check to find.
       guard look.pause > .zero else {
         nextRead = .zero
         return
       }
-      watch = look.descriptor.flatMap { DescriptorWatch($0, rings: shared.alarm) }
+      watch = look.descriptor.flatMap { reader.watch($0, rings: shared.alarm) }
     }
     wait(until: least(time, nextRead))
     if watch?.hasRung == true { readSoon() }
@@ -79,11 +79,31 @@ extension DeliveryLoop {
     pause = min(pause * 2, configuration.lastPause)
   }
 
-  private func take(_ event: EncodedEvent, at now: Duration) {
+  /// Takes events of a block, as many as there is room for, and at least one. Returns their number.
+  private func take(_ block: EventBlock, from place: Int, at now: Duration) -> Int {
+    let first = block.entries[place]
     // If the log was restored from a copy, the reader may return events that it has already returned.
-    guard event.offset >= span.end else { return }
-    if orders.isRedrive || event.isOfTheLog { return takeDecoded(event.stored, event.byteCount, at: now) }
-    hold(preparation.prepare(event), event.offset, event.id, event.byteCount, userID: event.context.user?.id, at: now)
+    guard first.offset >= span.end else { return 1 }
+    if orders.isRedrive || first.marks.contains(.isOfTheLog) {
+      takeDecoded(block[place].stored, first.byteCount, at: now)
+      return 1
+    }
+    guard preparation.passesBytes else {
+      let event = block[place]
+      hold(
+        preparation.prepare(event), event.offset, event.id, event.byteCount, userID: event.context.user?.id, at: now)
+      return 1
+    }
+    var end = place
+    let room = place + plan.room(for: block, from: place)
+    repeat {
+      end += 1
+    } while end < room && block.entries[end].offset == first.offset + Offset(end - place)
+      && !block.entries[end].marks.contains(.isOfTheLog)
+    span.opened(first.offset..<first.offset + Offset(end - place))
+    queue.add { new in preparation.prepare(block, place..<end) { new.append(HeldEvent(prepared: $0, $1)) } }
+    plan.arrived(block, place..<end, at: now)
+    return end - place
   }
 
   /// Takes an event of the log itself, or an event of a dead-letter log.
@@ -93,7 +113,7 @@ extension DeliveryLoop {
     if orders.isRedrive { return takeLetter(event, at: mark, bytes) }
     if let change = HeldAssociation(event, bytes: bytes) {
       span.opened(event.offset, id: event.id)
-      queue.add(.association(change))
+      queue.add(change)
       return plan.arrived(bytes: bytes, opening: event.id.opening, at: now)
     }
     hold(prepare(event), mark.offset, mark.id, bytes, userID: event.context.user?.id, at: now)
@@ -115,7 +135,7 @@ extension DeliveryLoop {
     guard let prepared = preparation.prepare(gap) else { return pass() }
     span.opened(mark.offset, id: mark.id, as: .notice)
     waitingGaps[gap.reason] = mark.offset
-    queue.add(.event(HeldEvent(prepared: prepared, offset: mark.offset, bytes: bytes, gap: gap)))
+    queue.add(HeldEvent(prepared: prepared, offset: mark.offset, bytes: bytes, gap: gap))
     plan.arrived(bytes: bytes, opening: mark.id.opening, at: clock.now)
   }
 
@@ -147,10 +167,8 @@ extension DeliveryLoop {
     // A letter's id in its log is not the id of its event.
     if orders.isRedrive { span.opened(offset, id: id) } else { span.opened(offset) }
     queue.add(
-      .event(
-        HeldEvent(
-          prepared: prepared, offset: offset, bytes: bytes,
-          userID: orders.options.pseudonym == nil ? nil : userID())))
+      HeldEvent(
+        prepared: prepared, offset: offset, bytes: bytes, userID: orders.options.pseudonym == nil ? nil : userID()))
     plan.arrived(bytes: bytes, opening: id.opening, at: now)
   }
 

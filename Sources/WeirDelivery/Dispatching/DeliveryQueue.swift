@@ -5,19 +5,6 @@ import Weir
 /// The events between the log and the provider: new events, batches that are delivered again unchanged, and events that
 /// are retried individually.
 struct DeliveryQueue: Sendable {
-  /// An item that waits for its first call, in order of offset.
-  enum Item: Sendable {
-    case event(HeldEvent)
-    case association(HeldAssociation)
-
-    fileprivate var offset: Offset {
-      switch self {
-      case .event(let event): event.offset
-      case .association(let change): change.offset
-      }
-    }
-  }
-
   /// The next thing to do.
   enum Next: Sendable {
     /// Make a call with these events; `new` of them are new events.
@@ -29,8 +16,11 @@ struct DeliveryQueue: Sendable {
   }
 
   private let policy: FlushPolicy
-  private var new: [Item] = []
+  /// The events that wait for their first call, in order of offset; the first ``gone`` of them have left.
+  private var new: [HeldEvent] = []
   private var gone = 0
+  /// The changes of the user among these events, in order of offset.
+  private var changes: [HeldAssociation] = []
   /// Delivered before anything else, in this order.
   private(set) var batches: [[HeldEvent]] = []
   /// In order of offset.
@@ -47,7 +37,7 @@ struct DeliveryQueue: Sendable {
   }
 
   /// The number of items that wait for their first call.
-  var newCount: Int { new.count - gone }
+  var newCount: Int { new.count - gone + changes.count }
 
   /// Whether nothing is held.
   var isEmpty: Bool { newCount == 0 && batches.isEmpty && retries.isEmpty }
@@ -58,8 +48,17 @@ struct DeliveryQueue: Sendable {
     retries.count >= policy.maximumEvents || retries.count > 1 && retryBytes >= policy.maximumBytes
   }
 
-  mutating func add(_ item: Item) {
-    new.append(item)
+  mutating func add(_ event: HeldEvent) {
+    new.append(event)
+  }
+
+  mutating func add(_ change: HeldAssociation) {
+    changes.append(change)
+  }
+
+  /// Adds the events that `append` appends.
+  mutating func add(_ append: (inout [HeldEvent]) -> Void) {
+    append(&new)
   }
 
   /// Changes the event at this offset if the event still waits for its first call. Returns what `change` returns, and
@@ -71,10 +70,8 @@ struct DeliveryQueue: Sendable {
       let middle = (low + high) / 2
       if new[middle].offset < offset { low = middle + 1 } else { high = middle }
     }
-    guard low < new.count, case .event(var event) = new[low], event.offset == offset else { return false }
-    guard change(&event) else { return false }
-    new[low] = .event(event)
-    return true
+    guard low < new.count, new[low].offset == offset else { return false }
+    return change(&new[low])
   }
 
   /// Takes the next thing to do. At most `due` new events may go, and at most `most` events in one call.
@@ -92,37 +89,36 @@ struct DeliveryQueue: Sendable {
     wereRetries = false
     let wake = retries.map(\.notBefore).min()
     guard due > 0, newCount > 0, !isHeldUp else { return .nothing(until: wake) }
-    if case .association(let change) = new[gone] {
+    if isChangeNext {
       guard retries.isEmpty else { return .nothing(until: wake) }
-      removeNew(1)
-      return .association(change)
+      return .association(changes.removeFirst())
     }
-    var batch: [HeldEvent] = []
-    batch.reserveCapacity(min(due, most, newCount))
-    for item in new[gone..<min(gone + min(due, most), new.count)] {
-      guard case .event(let event) = item else { break }
-      batch.append(event)
+    var end = min(gone + min(due, most), new.count)
+    if let change = changes.first, end > gone, new[end - 1].offset > change.offset {
+      end = new[gone..<end].firstIndex { $0.offset > change.offset } ?? end
     }
-    removeNew(batch.count)
+    let batch = takeNew(upTo: end)
     return .batch(batch, new: batch.count)
+  }
+
+  /// Whether a change of the user comes before the next new event.
+  private var isChangeNext: Bool {
+    guard let change = changes.first else { return false }
+    return gone == new.count || change.offset < new[gone].offset
   }
 
   /// Whether new events may go now. A change of the user must wait until everything before the change is settled.
   private func mayGiveNew(_ due: Int) -> Bool {
     guard due > 0, newCount > 0, !isHeldUp else { return false }
-    if case .event = new[gone] { return true }
-    return false
+    return !isChangeNext
   }
 
   /// Puts back a change of the user that could not be told, at the front.
   mutating func putBack(_ change: HeldAssociation) {
     if change.isRepeated {
       repeated = change
-    } else if gone > 0 {
-      gone -= 1
-      new[gone] = .association(change)
     } else {
-      new.insert(.association(change), at: 0)
+      changes.insert(change, at: 0)
     }
   }
 
@@ -135,7 +131,7 @@ struct DeliveryQueue: Sendable {
   mutating func retry(_ events: [HeldEvent]) {
     guard !events.isEmpty else { return }
     retries += events
-    retryBytes += events.reduce(0) { $0 + $1.bytes }
+    retryBytes += events.byteCount
     retries.sort { $0.offset < $1.offset }
   }
 
@@ -166,8 +162,16 @@ struct DeliveryQueue: Sendable {
     return batch
   }
 
-  private mutating func removeNew(_ count: Int) {
-    gone += count
+  /// Removes the new events up to this place, and returns them. All that wait leave without a copy of each.
+  private mutating func takeNew(upTo end: Int) -> [HeldEvent] {
+    if gone == 0, end == new.count {
+      let batch = new
+      new = []
+      new.reserveCapacity(batch.count)
+      return batch
+    }
+    let batch = Array(new[gone..<end])
+    gone = end
     if gone == new.count {
       new.removeAll(keepingCapacity: true)
       gone = 0
@@ -175,5 +179,6 @@ struct DeliveryQueue: Sendable {
       new.removeFirst(gone)
       gone = 0
     }
+    return batch
   }
 }

@@ -86,6 +86,27 @@ struct FlushPlan: Sendable {
     }
   }
 
+  /// The number of events from this place of a block that may be read before ``isFull``. At least one.
+  func room(for block: EventBlock, from place: Int) -> Int {
+    var events = events
+    var bytes = bytes
+    var end = place
+    repeat {
+      bytes += block.entries[end].byteCount
+      events += 1
+      end += 1
+    } while end < block.count && events < policy.maximumEvents && bytes < policy.maximumBytes
+    return end - place
+  }
+
+  /// Notes that these events of a block were read and are held.
+  mutating func arrived(_ block: EventBlock, _ places: Range<Int>, at now: Duration) {
+    for place in places {
+      let entry = block.entries[place]
+      arrived(bytes: entry.byteCount, opening: entry.id.opening, at: now)
+    }
+  }
+
   /// Notes that there is nothing more to read: the current flush covers only the events that are held now. Must be
   /// called for each check of the log that found its end, even if the end was known without reading.
   mutating func reachedEnd() {

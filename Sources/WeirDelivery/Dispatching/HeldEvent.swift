@@ -13,6 +13,13 @@ struct HeldEvent: Sendable {
     var gap: Gap?
   }
 
+  /// A place of its own for what is rare. Never changed: a changed event has another.
+  private final class Box: Sendable {
+    let rare: Rare
+
+    init(_ rare: Rare) { self.rare = rare }
+  }
+
   /// The event as the provider gets it.
   var prepared: PreparedEvent
   /// The offset in the delivered log. For a dead letter, this is the letter's offset, not the event's.
@@ -21,8 +28,7 @@ struct HeldEvent: Sendable {
   var bytes: Int
   /// The number of calls that the event was in.
   var attempts = 0
-  /// At most one element.
-  private var rare: [Rare] = []
+  private var box: Box?
 
   init(
     prepared: PreparedEvent, offset: Offset, bytes: Int, attempts: Int = 0, userID: String? = nil, gap: Gap? = nil
@@ -31,36 +37,44 @@ struct HeldEvent: Sendable {
     self.offset = offset
     self.bytes = bytes
     self.attempts = attempts
-    if userID != nil || gap != nil { rare = [Rare(userID: userID, gap: gap)] }
+    if userID != nil || gap != nil { box = Box(Rare(userID: userID, gap: gap)) }
+  }
+
+  /// Creates an event that waits in the place of this entry.
+  init(prepared: PreparedEvent, _ entry: EventBlock.Entry) {
+    self.prepared = prepared
+    offset = entry.offset
+    bytes = entry.byteCount
   }
 
   /// The event is not retried before this time.
   var notBefore: Duration {
-    get { rare.first?.notBefore ?? .zero }
+    get { box?.rare.notBefore ?? .zero }
     set { change { $0.notBefore = newValue } }
   }
 
   /// The wait of an event that is retried individually.
   var backoff: BackoffState? {
-    get { rare.first?.backoff }
+    get { box?.rare.backoff }
     set { change { $0.backoff = newValue } }
   }
 
   /// The id of the user that the event was captured for, if the provider gets a pseudonym.
-  var userID: String? { rare.first?.userID }
+  var userID: String? { box?.rare.userID }
 
   /// The gap that the event tells of; `nil` for an event that a capture accepted.
   var gap: Gap? {
-    get { rare.first?.gap }
+    get { box?.rare.gap }
     set { change { $0.gap = newValue } }
   }
 
   /// Whether the event tells of a gap.
-  var isGap: Bool { !rare.isEmpty && rare[0].gap != nil }
+  var isGap: Bool { box?.rare.gap != nil }
 
   private mutating func change(_ body: (inout Rare) -> Void) {
-    if rare.isEmpty { rare = [Rare()] }
-    body(&rare[0])
+    var rare = box?.rare ?? Rare()
+    body(&rare)
+    box = Box(rare)
   }
 
   /// The same event, which holds no memory of its neighbours in the log.
@@ -79,6 +93,15 @@ struct HeldEvent: Sendable {
 
   /// The outcomes to count once the event is settled. A gap is not an accepted event, whatever the provider says.
   func outcomes(_ outcomes: Outcomes) -> Outcomes { gap?.outcomes ?? outcomes }
+}
+
+extension [HeldEvent] {
+  /// The sum of the encoded sizes, in bytes.
+  var byteCount: Int {
+    var sum = 0
+    for index in indices { sum += self[index].bytes }
+    return sum
+  }
 }
 
 /// A change of the default user, in its place among the events.

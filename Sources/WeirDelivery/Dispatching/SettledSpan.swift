@@ -102,15 +102,20 @@ struct SettledSpan: Sendable {
 
   /// Adds an event that waits for its verdict, and whose id is given when it is settled.
   mutating func opened(_ offset: Offset) {
-    precondition(offset >= end)
-    end = offset + 1
-    openCount += 1
+    opened(offset..<offset + 1)
+  }
+
+  /// Adds events that wait for their verdicts, and whose ids are given when they are settled.
+  mutating func opened(_ offsets: Range<Offset>) {
+    precondition(offsets.lowerBound >= end)
+    end = offsets.upperBound
+    openCount += offsets.count
     if let index = runs.indices.last, index >= passed, runs[index].outcomes == nil, runs[index].last == nil,
-      runs[index].end == offset
+      runs[index].end == offsets.lowerBound
     {
       runs[index].end = end
     } else {
-      runs.append(Run(first: offset, end: end, outcomes: nil))
+      runs.append(Run(first: offsets.lowerBound, end: end, outcomes: nil))
     }
   }
 

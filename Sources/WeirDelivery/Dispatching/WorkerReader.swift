@@ -7,7 +7,8 @@ import Weir
 struct WorkerReader {
   /// The result of a read.
   enum Found {
-    case event(EncodedEvent)
+    /// The events of a block from this place on: see ``took(_:)``.
+    case events(EventBlock, from: Int)
     /// Skipped offsets: removed, damaged, or left out.
     case skip(EventReader.Skip)
     /// There is nothing more at present.
@@ -25,6 +26,8 @@ struct WorkerReader {
   /// Events that were read together, kept until the skips before them are returned, and the next of them.
   private var block: EventBlock?
   private var place = 0
+  /// The watch on the reader's descriptor.
+  private var kept: (watch: DescriptorWatch, descriptor: Int32)?
   /// All events below this offset that are in the files were read.
   private(set) var seenEnd: Offset = 0
   /// The log's end when it was last read: everything below it is in the files, if it exists at all. Not read for each
@@ -53,16 +56,19 @@ struct WorkerReader {
   /// process that captures.
   func nextLook() -> EventReader.NextLook? { knownEnd == nil ? reader?.nextLook() : nil }
 
-  /// Returns the next event or skip. Call ``mayHaveMore(after:_:)`` first. `offset` is the place to start if nothing
+  /// Returns a watch that rings this alarm, once, when the descriptor of ``nextLook()`` becomes readable. The watch is
+  /// kept until it has rung: to begin a watch wakes a thread.
+  mutating func watch(_ descriptor: Int32, rings alarm: Alarm) -> DescriptorWatch? {
+    if let kept, kept.descriptor == descriptor, !kept.watch.hasRung { return kept.watch }
+    kept = DescriptorWatch(descriptor, rings: alarm).map { ($0, descriptor) }
+    return kept?.watch
+  }
+
+  /// Returns the next events or the next skip. Call ``mayHaveMore(after:_:)`` first. `offset` is the place to start if nothing
   /// was read yet. If this throws, the next call starts there again.
   mutating func next(from offset: Offset) throws(WeirError) -> Found {
     if !skips.all.isEmpty { return .skip(skips.all.removeFirst()) }
-    if let block {
-      let event = block[place]
-      place += 1
-      if place == block.count { self.block = nil }
-      return .event(event)
-    }
+    if let block { return .events(block, from: place) }
     do throws(WeirError) {
       block = try opened(offset).nextBlock(most: Self.blockEvents, bytes: Self.blockBytes)
       place = 0
@@ -75,9 +81,16 @@ struct WorkerReader {
     return try next(from: offset)
   }
 
+  /// Notes that so many of the events that ``next(from:)`` returned were taken; the next call returns those after them.
+  mutating func took(_ count: Int) {
+    place += count
+    if let block, place >= block.count { self.block = nil }
+  }
+
   /// Makes the next call open the files again, because they may be different files.
   mutating func forget() {
     reader = nil
+    kept = nil
     block = nil
     skips.all = []
   }

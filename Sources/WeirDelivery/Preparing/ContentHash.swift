@@ -97,28 +97,72 @@ struct ContentHasher: Sendable {
   private var plan: ContentPlan?
 
   mutating func hash(of event: EncodedEvent) -> Int {
-    let plan = plan(of: event.definition)
-    var hash = start
-    if let user = event.userHash {
-      hash.add(1)
-      hash.add(user)
-    } else {
-      let id = event.id
-      hash.add(2)
-      hash.add(id.opening)
-      hash.add(id.sequence >> 48)
-    }
-    hash.add(event.nameHash)
-    withExtendedLifetime(event) {
-      let payload = event.payload
+    var hashes: [Int] = []
+    hash(event.block, event.index..<event.index + 1, to: &hashes)
+    return hashes[0]
+  }
+
+  /// Appends the hashes of these events of a block.
+  mutating func hash(_ block: EventBlock, _ places: Range<Int>, to hashes: inout [Int]) {
+    var last: (head: Head, hash: WordHash)?
+    var definition: UInt32?
+    var plan: ContentPlan?
+    for place in places {
+      let entry = block.entries[place]
+      if entry.definition != definition {
+        definition = entry.definition
+        plan = self.plan(of: block.definitions[Int(entry.definition)])
+      }
+      guard let plan else { continue }
+      let head = Head(entry)
+      var hash: WordHash
+      if let last, last.head == head {
+        hash = last.hash
+      } else {
+        hash = self.hash(of: head, entry, in: block)
+        last = (head, hash)
+      }
+      let payload = block.payload(entry)
       var fields = FieldHash(payload, start)
       if !fields.add(plan, to: &hash) {
         // What can't be read is compared as it is: no bytes at all are no object without fields.
         hash.add(1)
         hash.add(payload)
       }
+      hashes.append(Int(truncatingIfNeeded: hash.value))
     }
-    return Int(truncatingIfNeeded: hash.value)
+    withExtendedLifetime(block) {}
+  }
+
+  /// What of an event is hashed before the fields, as far as events of a block share it.
+  private struct Head: Equatable {
+    var opening: UInt64
+    var lane: UInt64
+    var definition: UInt32
+    var name: Int32
+    var context: UInt32
+
+    init(_ entry: EventBlock.Entry) {
+      opening = entry.id.opening
+      lane = entry.id.sequence >> 48
+      definition = entry.definition
+      name = entry.name
+      context = entry.context
+    }
+  }
+
+  private func hash(of head: Head, _ entry: EventBlock.Entry, in block: EventBlock) -> WordHash {
+    var hash = start
+    if let user = block.userHash(entry) {
+      hash.add(1)
+      hash.add(user)
+    } else {
+      hash.add(2)
+      hash.add(head.opening)
+      hash.add(head.lane)
+    }
+    hash.add(block.nameHash(entry))
+    return hash
   }
 
   private mutating func plan(of definition: StoredDefinition) -> ContentPlan {
@@ -162,7 +206,27 @@ private final class ContentPlan: Sendable {
     }
   }
 
+  /// A field that has no parts.
+  struct Flat: Sendable {
+    /// The hash of the field's name, and of the name and what the value is.
+    let name: WordHash
+    let start: WordHash
+    let kind: Kind
+    let isOptional: Bool
+
+    init?(_ member: Member) {
+      isOptional = member.kind == .optional
+      kind = isOptional ? member.parts[0].kind : member.kind
+      guard let sort = Sort(kind) else { return nil }
+      name = member.name
+      var start = name
+      start.add(sort.rawValue)
+      self.start = start
+    }
+  }
+
   enum Layout: Sendable {
+    case flat([Flat])
     case packed([Member])
     case tagged
     case unknown
@@ -174,7 +238,10 @@ private final class ContentPlan: Sendable {
   init(_ definition: StoredDefinition, _ start: WordHash) {
     self.definition = definition
     switch definition.layout {
-    case .packed(let fields): layout = .packed(Member.members(fields, start))
+    case .packed(let fields):
+      let members = Member.members(fields, start)
+      let flat = members.compactMap(Flat.init)
+      layout = flat.count == members.count ? .flat(flat) : .packed(members)
     case .tagged: layout = .tagged
     case .unknown: layout = .unknown
     }
@@ -215,13 +282,30 @@ private struct WordHash: Sendable {
   }
 }
 
+/// What a value is: the integer 1 differs from the text "1".
+private enum Sort: UInt64 {
+  case null, bool, int, uint, float, double, string, bytes, uuid, date, array, object
+
+  /// `nil` for what has parts.
+  init?(_ kind: Kind) {
+    switch kind {
+    case .null: self = .null
+    case .bool: self = .bool
+    case .int8, .int16, .int32, .int64: self = .int
+    case .uint8, .uint16, .uint32, .uint64: self = .uint
+    case .float: self = .float
+    case .double: self = .double
+    case .string: self = .string
+    case .bytes: self = .bytes
+    case .uuid: self = .uuid
+    case .date: self = .date
+    case .optional, .array, .object, .any: return nil
+    }
+  }
+}
+
 /// Reads the fields of an event for their hash. Trusts none of the bytes.
 private struct FieldHash {
-  /// What a value is: the integer 1 differs from the text "1".
-  private enum Sort: UInt64 {
-    case null, bool, int, uint, float, double, string, bytes, uuid, date, array, object
-  }
-
   private let bytes: UnsafeRawBufferPointer
   private let start: WordHash
   private var position = 0
@@ -234,10 +318,35 @@ private struct FieldHash {
   /// Adds the fields. Returns `false` if the bytes can't be read.
   mutating func add(_ plan: ContentPlan, to hash: inout WordHash) -> Bool {
     switch plan.layout {
+    case .flat(let fields): flatObject(fields, &hash) && position == bytes.count
     case .packed(let members): object(members, &hash) && position == bytes.count
     case .tagged: taggedObject(depth: 0, &hash) && position == bytes.count
     case .unknown: false
     }
+  }
+
+  private mutating func flatObject(_ fields: [ContentPlan.Flat], _ hash: inout WordHash) -> Bool {
+    var sum: UInt64 = 0
+    let isRead = fields.withUnsafeBufferPointer { fields in
+      for field in fields {
+        var member = field.start
+        if field.isOptional {
+          guard let flag = number(UInt8.self), flag <= 1 else { return false }
+          if flag == 0 {
+            member = field.name
+            _ = scalar(.null, &member)
+            sum = sum &+ member.value
+            continue
+          }
+        }
+        guard addValue(field.kind, &member) else { return false }
+        sum = sum &+ member.value
+      }
+      return true
+    }
+    guard isRead else { return false }
+    hash.add(sum)
+    return true
   }
 
   private mutating func object(_ members: [ContentPlan.Member], _ hash: inout WordHash) -> Bool {
@@ -305,28 +414,30 @@ private struct FieldHash {
   }
 
   private mutating func scalar(_ kind: Kind, _ hash: inout WordHash) -> Bool {
+    guard let sort = Sort(kind) else { return false }
+    hash.add(sort.rawValue)
+    return addValue(kind, &hash)
+  }
+
+  /// Adds a value without parts, after its sort.
+  @inline(__always)
+  private mutating func addValue(_ kind: Kind, _ hash: inout WordHash) -> Bool {
     switch kind {
-    case .null: return add(.null, 0, &hash)
+    case .null: return add(0 as UInt64, &hash)
     case .bool:
       guard let flag = number(UInt8.self), flag <= 1 else { return false }
-      return add(.bool, UInt64(flag), &hash)
-    case .int8: return add(.int, number(Int8.self), &hash)
-    case .int16: return add(.int, number(Int16.self), &hash)
-    case .int32: return add(.int, number(Int32.self), &hash)
-    case .int64: return add(.int, number(Int64.self), &hash)
-    case .uint8: return add(.uint, number(UInt8.self), &hash)
-    case .uint16: return add(.uint, number(UInt16.self), &hash)
-    case .uint32: return add(.uint, number(UInt32.self), &hash)
-    case .uint64: return add(.uint, number(UInt64.self), &hash)
-    case .float: return add(.float, number(UInt32.self), &hash)
-    case .double: return add(.double, number(UInt64.self), &hash)
-    case .date: return add(.date, number(UInt64.self), &hash)
-    case .uuid:
-      guard let high = number(UInt64.self), let low = number(UInt64.self) else { return false }
-      return add(.uuid, high, &hash) && add(.uuid, low, &hash)
+      return add(flag, &hash)
+    case .int8: return add(number(Int8.self), &hash)
+    case .int16: return add(number(Int16.self), &hash)
+    case .int32: return add(number(Int32.self), &hash)
+    case .int64: return add(number(Int64.self), &hash)
+    case .uint8: return add(number(UInt8.self), &hash)
+    case .uint16: return add(number(UInt16.self), &hash)
+    case .uint32, .float: return add(number(UInt32.self), &hash)
+    case .uint64, .double, .date: return add(number(UInt64.self), &hash)
+    case .uuid: return add(number(UInt64.self), &hash) && add(number(UInt64.self), &hash)
     case .string, .bytes:
       guard let value = counted() else { return false }
-      hash.add((kind == .string ? Sort.string : .bytes).rawValue)
       hash.add(value)
       return true
     case .optional, .array, .object, .any: return false
@@ -335,9 +446,8 @@ private struct FieldHash {
 
   /// Adds a number, widened to 64 bits. Returns `false` without a number.
   @inline(__always)
-  private func add(_ sort: Sort, _ value: (some FixedWidthInteger)?, _ hash: inout WordHash) -> Bool {
+  private func add(_ value: (some FixedWidthInteger)?, _ hash: inout WordHash) -> Bool {
     guard let value else { return false }
-    hash.add(sort.rawValue)
     hash.add(UInt64(truncatingIfNeeded: value))
     return true
   }

@@ -47,10 +47,11 @@ package struct Preparation: Sendable {
   private let sendsGaps: Bool
   private let mapper: EventMapper
   /// Whether no step changes an event but the redaction, and the provider takes events as their bytes.
-  private let passesBytes: Bool
+  let passesBytes: Bool
   private var caps: [RateCapCounter]
   private var window: DuplicateWindow?
   private var hasher = ContentHasher()
+  private var hashes: [Int] = []
   private var counted = PreparedEvent.Counts()
 
   /// Creates a preparation with these options and this mapper. With `takesBytes`, the provider gets events as their
@@ -76,14 +77,37 @@ package struct Preparation: Sendable {
   package mutating func prepare(_ event: EncodedEvent) -> PreparedEvent? {
     // Events beyond a cap are no originals.
     guard caps.isEmpty, !event.isOfTheLog else { return prepare(event.stored) }
-    let original = window?.original(of: hasher.hash(of: event), event.id, at: event.time)
+    let original = window?.original(of: hasher.hash(of: event), event.id, event.entry.time)
     guard passesBytes, redaction == nil || event.isPlain, original == nil else {
       return prepare(event.stored, duplicateOf: original)
     }
     counted.prepared += 1
-    var prepared = PreparedEvent(event, redacts: redaction != nil)
-    prepared.annotations = annotations
-    return prepared
+    return PreparedEvent(event, redacts: redaction != nil, annotations)
+  }
+
+  /// Prepares events of a block, none of which the log itself wrote, if ``passesBytes`` is true. Calls `take` with each
+  /// event and its entry. No event is withheld, because there is no mapper. Costs less than to prepare each alone.
+  mutating func prepare(
+    _ block: EventBlock, _ places: Range<Int>, take: (PreparedEvent, EventBlock.Entry) -> Void
+  ) {
+    precondition(passesBytes)
+    let redacts = redaction != nil
+    hashes.removeAll(keepingCapacity: true)
+    if window != nil {
+      hasher.hash(block, places, to: &hashes)
+      window?.warm(hashes, at: block.entries[places.lowerBound].time)
+    }
+    for place in places {
+      let entry = block.entries[place]
+      let hash = hashes.isEmpty ? nil : hashes[place - places.lowerBound]
+      let original = hash.flatMap { window?.original(of: $0, entry.id, entry.time) }
+      if original == nil, !redacts || entry.marks.contains(.isPlain) {
+        counted.prepared += 1
+        take(PreparedEvent(block[place], redacts: redacts, annotations), entry)
+      } else if let prepared = prepare(block[place].stored, duplicateOf: original) {
+        take(prepared, entry)
+      }
+    }
   }
 
   /// Returns the event as the provider gets it. Returns `nil` if the provider does not get the event; ``counts`` shows

@@ -67,8 +67,9 @@ public struct PreparedEvent: Sendable {
 
   /// Creates an event as it is in the log, which is redacted if `redacts` is true and has no other change. Each access
   /// to a part decodes the event: only for providers that use little more than ``offset``, ``id`` and ``encoded``.
-  init(_ encoded: EncodedEvent, redacts: Bool) {
+  init(_ encoded: EncodedEvent, redacts: Bool, _ annotations: DeliveryOptions.Annotations) {
     source = .encoded(encoded, redacts: redacts)
+    self.annotations = annotations
   }
 
   /// The event as it is in the log: its id, offset and time, and its name and fields before any change. Sensitive
@@ -118,6 +119,9 @@ public struct PreparedEvent: Sendable {
     get { if case .content(let content) = source { content[0].flags } else { [] } }
     _modify { yield &content.flags }
   }
+
+  /// Whether there are findings.
+  var hasFlags: Bool { if case .content(let content) = source { !content[0].flags.isEmpty } else { false } }
 
   /// The violations of the contract.
   public package(set) var violations: [Violation] {

@@ -7,6 +7,8 @@
   struct DeliveryRun: Sendable {
     /// The interval at which the ledger is read.
     private static let interval = Duration.milliseconds(200)
+    /// The longest interval, if a look takes long.
+    private static let longestInterval = Duration.seconds(1)
     /// The shortest interval for a delivery that follows the log, which may have nothing to do for days.
     private static let followInterval = Duration.seconds(1)
     /// The interval while nothing happens.
@@ -125,12 +127,16 @@
       defer { flushing.cancel() }
       var next = ContinuousClock.now
       while !stop.isThrown, !isFlushed.isSet, deadline.map({ ContinuousClock.now < $0 }) ?? true {
-        if ContinuousClock.now >= next {
+        let start = ContinuousClock.now
+        if start >= next {
           let entries = entries
           // Reported at the end, with what to do.
           if Self.reasons(entries).count == names.count { break }
-          watch.show(entries, dispatcher.report)
-          next = .now + Self.interval
+          // Losses are told at the end, too. So no report is made, which reads the log as a ledger does.
+          watch.show(entries)
+          // A ledger reads up to two segments, which takes time from the delivery.
+          let now = ContinuousClock.now
+          next = now + min(max(Self.interval, (now - start) * 50), Self.longestInterval)
         }
         try? await Task.sleep(for: Self.pause)
       }

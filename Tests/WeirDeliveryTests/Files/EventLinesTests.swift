@@ -139,6 +139,38 @@ struct EventLinesTests {
     }
   }
 
+  @Test(arguments: [3, 256]) func `a block is prepared as each of its events is`(most: Int) throws {
+    try withDirectory { directory in
+      try fill(directory)
+      try fill(directory)
+      var options = DeliveryOptions()
+      options.duplicateWindow = .seconds(1_000)
+      options.duplicateMemory = 5_000
+      var together = Preparation(options, takesBytes: true)
+      var alone = Preparation(options, takesBytes: true)
+      let reader = try EventReader(directory: directory)
+      while let block = try reader.nextBlock(most: most, bytes: 1 << 20) {
+        var place = 0
+        while place < block.count {
+          guard !block[place].isOfTheLog else {
+            place += 1
+            continue
+          }
+          let end = (place..<block.count).first { block[$0].isOfTheLog } ?? block.count
+          var events: [PreparedEvent] = []
+          together.prepare(block, place..<end) { event, entry in
+            #expect(event.offset == entry.offset)
+            events.append(event)
+          }
+          #expect(events == (place..<end).compactMap { alone.prepare(block[$0]) })
+          place = end
+        }
+      }
+      #expect(together.counts == alone.counts)
+      #expect(together.counts.duplicates > 0)
+    }
+  }
+
   /// A value of two fields, in one order or the other, of one width or the other.
   private struct Pair<Number: EventValue & FixedWidthInteger, Names: PairNames>: EventValue {
     var numbers: [Number]
