@@ -197,8 +197,9 @@ final class EncodedPlan {
   }
 }
 
-/// Declared fields, with the text before each value.
-struct PackedFields {
+/// Declared fields, with the text before each value. Never changed after it is made. A class, because each event would
+/// otherwise hold and release three arrays.
+final class PackedFields {
   struct Member {
     /// The end of `,"name":` in ``names``; the first member has `{` in place of the comma.
     var end: Int
@@ -255,7 +256,7 @@ struct PackedFields {
   /// Whether there are members, and none of them has parts.
   var isFlat: Bool { !flat.isEmpty }
 
-  private mutating func member(_ kind: FieldKind, isInArray: Bool) -> Member? {
+  private func member(_ kind: FieldKind, isInArray: Bool) -> Member? {
     var member = Member(end: 0, kind: kind.kind)
     switch kind {
     case .optional(let inner):

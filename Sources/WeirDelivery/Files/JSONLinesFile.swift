@@ -9,8 +9,9 @@ import Weir
 /// any moment, the file has the old name or the new name, and the bytes beyond the number in its name are cut off.
 /// After any error, discard the file: the next opening of the directory finishes the file from its name.
 final class JSONLinesFile {
-  /// The number of encoded bytes that are written at once.
-  private static let pieceBytes = 1 << 20
+  /// The number of encoded bytes that are written at once. Of compressed files more, because a frame compresses better
+  /// the larger it is.
+  private let pieceBytes: Int
 
   private(set) var name: JSONLinesName
   /// The offsets of the events in the file, acknowledged or not.
@@ -38,6 +39,7 @@ final class JSONLinesFile {
     self.directory = directory
     self.calls = calls
     self.lines = lines
+    pieceBytes = isCompressed ? 1 << 20 : 256 << 10
   }
 
   /// Whether events were appended since the last acknowledgement.
@@ -59,7 +61,7 @@ final class JSONLinesFile {
       buffer.append(UInt8(ascii: "\n"))
       offsets.add(last)
       next += 1
-      if buffer.count >= Self.pieceBytes { try write() }
+      if buffer.count >= pieceBytes { try write() }
       guard next < events.count, events[next].offset > max(last, known) else { break }
       last = events[next].offset
     } while events[next].id.opening == name.opening

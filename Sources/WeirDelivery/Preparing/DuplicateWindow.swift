@@ -153,26 +153,31 @@ struct DuplicateWindow: Sendable {
   }
 
   private mutating func take(_ place: Int, _ mark: UInt32) {
-    var index = home(mark)
-    while !slots[index].isFree { index = (index + 1) & (slots.count - 1) }
-    slots[index] = Slot(mark: mark, place: UInt32(place))
+    slots.withUnsafeMutableBufferPointer { slots in
+      var index = Int(mark) & (slots.count - 1)
+      while !slots[index].isFree { index = (index + 1) & (slots.count - 1) }
+      slots[index] = Slot(mark: mark, place: UInt32(place))
+    }
   }
 
   /// Frees the slot of the event at this place, and moves the slots after it up to where they are looked for.
   private mutating func free(_ place: Int) {
-    let mask = slots.count - 1
-    var hole = home(originals[place].mark)
-    while slots[hole].place != UInt32(place) { hole = (hole + 1) & mask }
-    var index = (hole + 1) & mask
-    while !slots[index].isFree {
-      // The slot may move to the hole if the hole is not before the slot's mark.
-      if (index - home(slots[index].mark)) & mask >= (index - hole) & mask {
-        slots[hole] = slots[index]
-        hole = index
+    let mark = originals[place].mark
+    slots.withUnsafeMutableBufferPointer { slots in
+      let mask = slots.count - 1
+      var hole = Int(mark) & mask
+      while slots[hole].place != UInt32(place) { hole = (hole + 1) & mask }
+      var index = (hole + 1) & mask
+      while !slots[index].isFree {
+        // The slot may move to the hole if the hole is not before the slot's mark.
+        if (index - Int(slots[index].mark)) & mask >= (index - hole) & mask {
+          slots[hole] = slots[index]
+          hole = index
+        }
+        index = (index + 1) & mask
       }
-      index = (index + 1) & mask
+      slots[hole] = .free
     }
-    slots[hole] = .free
   }
 
   private mutating func grow() {

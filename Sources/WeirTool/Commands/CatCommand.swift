@@ -101,10 +101,17 @@
       // Other formats need the decoded event.
       let lines =
         format == .jsonl && !context ? EncodedJSON(JSONForm(), .listing) { $1.append(UInt8(ascii: "}")) } : nil
+      // Read once: an option is kept with all that was parsed, and each read copies all of that.
+      let showSensitive = showSensitive
       while left > 0, !stop.isThrown {
         if let block = try reader.nextBlock(most: Int(min(left, Self.blockEvents)), bytes: Self.bufferBytes) {
           for index in 0..<block.count {
-            append(block[index], lines, to: &buffer)
+            let event = block[index]
+            if let lines, showSensitive || event.isPlain, lines.append(event, to: &buffer) {
+              buffer.append(UInt8(ascii: "\n"))
+            } else {
+              append(event.stored, to: &buffer)
+            }
             if buffer.count >= Self.bufferBytes { try write(&buffer) }
           }
           left -= UInt64(block.count)
@@ -119,13 +126,8 @@
       if isDamaged { throw ExitCode.damaged }
     }
 
-    private func append(_ event: EncodedEvent, _ lines: EncodedJSON?, to buffer: inout [UInt8]) {
-      if let lines, showSensitive || event.isPlain, lines.append(event, to: &buffer) {
-        buffer.append(UInt8(ascii: "\n"))
-      } else {
-        let event = event.stored
-        format.append(showSensitive ? event : event.redacted(), withContext: context, to: &buffer)
-      }
+    private func append(_ event: StoredEvent, to buffer: inout [UInt8]) {
+      format.append(showSensitive ? event : event.redacted(), withContext: context, to: &buffer)
     }
 
     private func write(_ buffer: inout [UInt8]) throws {
