@@ -33,8 +33,12 @@ package final class EncodedJSON {
   @exclusivity(unchecked) private var plan: EncodedPlan?
   /// The text after the fields, of the last event.
   @exclusivity(unchecked) private var tail: [UInt8] = []
-  /// An event of the same plan and the same tail.
+  /// An event of the same plan and the same tail, and its block, definition and context. Compared without holding the
+  /// event, which would cost more than the comparison.
   @exclusivity(unchecked) private var last: EncodedEvent?
+  @exclusivity(unchecked) private var lastBlock: ObjectIdentifier?
+  @exclusivity(unchecked) private var lastDefinition: UInt32 = 0
+  @exclusivity(unchecked) private var lastContext: UInt32 = 0
   /// The text of the last second: `2026-11-21T00:00:00`.
   @exclusivity(unchecked) private var second = Int64.min
   @exclusivity(unchecked) private var secondText: [UInt8] = []
@@ -56,7 +60,7 @@ package final class EncodedJSON {
   package func append(_ event: EncodedEvent, to bytes: inout [UInt8]) -> Bool {
     let entry = event.entry
     let payload = event.payload
-    let plan = notePlanAndTail(of: event)
+    let plan = notePlanAndTail(of: event, entry)
     // The last of several fields with one name is not known before all names were read.
     guard plan.isWritable, !form.hasEachNameOnce || plan.hasDifferentNames, payload.count <= Self.mostPayloadBytes
     else {
@@ -113,14 +117,18 @@ package final class EncodedJSON {
   }
 
   /// Returns the plan of an event, and makes the tail that of the event.
-  private func notePlanAndTail(of event: EncodedEvent) -> EncodedPlan {
-    let known = last
-    if let known, let plan, known.sharesDefinition(with: event), known.sharesContext(with: event) { return plan }
-    if known?.sharesContext(with: event) != true {
+  private func notePlanAndTail(of event: EncodedEvent, _ entry: EventBlock.Entry) -> EncodedPlan {
+    let isSameContext = lastBlock == ObjectIdentifier(event.block) && lastContext == entry.context
+    if isSameContext, lastDefinition == entry.definition, let plan { return plan }
+    if !isSameContext {
       tail.removeAll(keepingCapacity: true)
       appendTail(event.context, &tail)
     }
+    // Held, so that no other block gets the same identifier.
     last = event
+    lastBlock = ObjectIdentifier(event.block)
+    lastContext = entry.context
+    lastDefinition = entry.definition
     return plan(of: event.definition)
   }
 

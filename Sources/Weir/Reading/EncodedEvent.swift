@@ -141,20 +141,6 @@ package struct EncodedEvent: Sendable {
   /// The size of the fields and the bound scope, in bytes.
   @inlinable package var byteCount: Int { entry.byteCount }
 
-  /// Whether the other event is known to have the same context: it is of the same block, and has its context from
-  /// there.
-  @inlinable
-  package func sharesContext(with other: EncodedEvent) -> Bool {
-    block === other.block && entry.context == other.entry.context
-  }
-
-  /// Whether the other event is known to have the same definition: it is of the same block, and has its definition from
-  /// there.
-  @inlinable
-  package func sharesDefinition(with other: EncodedEvent) -> Bool {
-    block === other.block && entry.definition == other.entry.definition
-  }
-
   /// Whether the context has a user with an id and traits.
   @inlinable package var namesUserWithTraits: Bool { entry.marks.contains(.namesUserWithTraits) }
 

@@ -125,7 +125,7 @@
       let isFlushed = Latch()
       let flushing = Task { await flush(isFlushed) }
       defer { flushing.cancel() }
-      var next = ContinuousClock.now
+      var next = ContinuousClock.now + Self.interval
       while !stop.isThrown, !isFlushed.isSet, deadline.map({ ContinuousClock.now < $0 }) ?? true {
         let start = ContinuousClock.now
         if start >= next {
