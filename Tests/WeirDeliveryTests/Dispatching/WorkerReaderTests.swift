@@ -15,16 +15,19 @@ struct WorkerReaderTests {
     var reader = WorkerReader("/nowhere")
     let alarm = Alarm()
     let clock = DeliveryClock(ContinuousClock())
-    let first = try #require(reader.watch(descriptor, rings: alarm))
+    let firstWatch = reader.watch(descriptor, rings: alarm)
+    let first = try #require(firstWatch)
     #expect(reader.watch(descriptor, rings: alarm) === first)
     try pipe.fileHandleForWriting.write(contentsOf: Data([1]))
     while !first.hasRung { await alarm.wait(until: nil, clock) }
     // It rings once. What is still to be read rings the next one.
-    let second = try #require(reader.watch(descriptor, rings: alarm))
+    let secondWatch = reader.watch(descriptor, rings: alarm)
+    let second = try #require(secondWatch)
     #expect(second !== first)
     while !second.hasRung { await alarm.wait(until: nil, clock) }
     // A watch on another descriptor is another, and none is kept of a reader that is forgotten.
-    let third = try #require(reader.watch(other.fileHandleForReading.fileDescriptor, rings: alarm))
+    let thirdWatch = reader.watch(other.fileHandleForReading.fileDescriptor, rings: alarm)
+    let third = try #require(thirdWatch)
     #expect(!third.hasRung)
     reader.forget()
     #expect(reader.watch(other.fileHandleForReading.fileDescriptor, rings: alarm) !== third)

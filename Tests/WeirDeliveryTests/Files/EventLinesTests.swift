@@ -252,7 +252,7 @@ struct EventLinesTests {
     try withDirectory { directory in
       try fill(directory)
       let event = try #require(try blocks(directory, most: 100).first { $0.name == "checkout.completed" })
-      let before = PreparedEvent(event, redacts: true)
+      let before = PreparedEvent(event, redacts: true, .standard)
       var after = before
       after.fields["total"] = 5
       after.context.globals["app"] = "other"
