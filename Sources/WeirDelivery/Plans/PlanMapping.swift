@@ -177,6 +177,10 @@ struct PlanMapping: DocumentReading {
     destination.certificateKey = text(map, "cert_key").map { PlanPaths.resolved($0, in: directory) }
     destination.gzip = optionalFlag(map, "gzip") ?? destination.gzip
     destination.concurrency = whole(map, "concurrency") ?? destination.concurrency
+    if destination.concurrency < 1 {
+      problem(
+        map["concurrency"]?.line ?? 0, "concurrency is \(destination.concurrency); write a whole number of at least 1")
+    }
     destination.lz4 = optionalFlag(map, "lz4") ?? destination.lz4
     return destination
   }

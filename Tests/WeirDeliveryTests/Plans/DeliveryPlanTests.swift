@@ -274,6 +274,7 @@ struct DeliveryPlanTests {
     ("{\"providers\": {\"a\": {\"to\": \"localhost:80\"}}}", ["write http://localhost:80 for a URL"]),
     ("{\"providers\": {\"a\": {\"to\": \"https://u:p@h/\"}}}", ["give the key with key_env or key_file"]),
     ("{\"providers\": {\"a\": {\"to\": \"x\", \"gzip\": true}}}", ["gzip needs a URL in to"]),
+    ("{\"providers\": {\"a\": {\"to\": \"http://h\", \"concurrency\": 0}}}", ["concurrency is 0"]),
     ("{\"providers\": {\"a\": {\"to\": \"http://x\", \"lz4\": true}}}", ["lz4 needs a path"]),
     ("{\"providers\": {\"a\": {\"preset\": \"json\"}}}", ["preset needs the key to"]),
     ("{\"providers\": {\"a\": {\"to\": \"http://x\", \"preset\": \"segmnt\"}}}", ["did you mean segment?"]),
