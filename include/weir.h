@@ -119,6 +119,8 @@ typedef struct weir_options {
   uint32_t spare_lanes;       /* of them, for threads without a lane: 2. 1 to lane_count - 1 */
   uint32_t clock;             /* weir_clock: WEIR_CLOCK_AUTO */
   uint64_t lane_bytes;        /* a power of two, above the largest record: 1 MiB */
+  uint64_t overflow_bytes;    /* memory for all lanes together beyond their own, while the drainer stands still:
+                                 128 MiB. 0: none. See below */
   uint64_t segment_bytes;     /* size of a segment file while it is active: 8 MiB. 1 MiB to 1 GiB, or less in tests. An
                                  opening's first segment has 1 MiB, each further one twice the one before up to this */
   uint64_t max_event_bytes;   /* largest event, in bytes of encoded fields: WEIR_MAX_EVENT_BYTES. 64 to 1 MiB */
@@ -162,6 +164,15 @@ typedef struct weir_options {
  * and two seconds where the next segment was due meanwhile (ext4 on a loop device, `dd conv=fsync` on it). A lane has
  * to hold what its thread captures in that time: 1 MiB holds 5,000 events of 200 bytes. A larger lane_bytes, or
  * full_wait_ns, is the remedy.
+ *
+ * Overflow lanes. If the drainer drains nothing for 5 ms although lanes are half full, captures whose lane is full go
+ * on in overflow lanes, of lane_bytes each, overflow_bytes together and at most WEIR_MAX_LANES lanes in all. They do
+ * so before full_wait_ns and full_policy count. What is captured there is as safe as in any lane, and in the thread's
+ * order. Once it is drained, memory and disk are given back, but for 4 KiB a lane that was used. It is the memory of
+ * the ring: page cache, or tmpfs, which counts towards a container's limit. Where there is none, captures are refused
+ * as FULL. The prefaulter alone makes them, so that no capture waits for the disk. Below max_bytes an overflow lane
+ * takes its bytes twice while it is in use. None without threads, before Linux 5.14, where RLIMIT_AS is set or
+ * RLIMIT_FSIZE is smaller than the ring with all of them. A host that locks all of its memory should set 0.
  */
 
 /*
@@ -332,11 +343,12 @@ typedef struct weir_recovery {
  * `options` may be null, for the defaults; `recovery` may be null. After a kill at any instruction the next call
  * recovers the same events with the same offsets and ids.
  *
- * Memory and disk: less than 4 MiB with the defaults until the first event. Lanes get their blocks and pages as threads
- * come: twice as many lanes (each of lane_bytes + the largest record) as are in use, up to lane_count. If the disk is
- * full by then, threads without a lane share the spare lanes that are ready, at least one, until these are full. Two
- * segments are mapped; four once the drainer had to wait for one. With all lanes in use some 35 MB,
- * with the defaults. Four threads besides batch_threads; none with threadless.
+ * Memory and disk: less than 4 MiB with the defaults until the first event. Lanes get their blocks and pages as
+ * threads come: twice as many lanes (each of lane_bytes + the largest record) as are in use, up to lane_count. If the
+ * disk is full by then, threads without a lane share the spare lanes that are ready, at least one, until these are
+ * full. Two segments are mapped; four once the drainer had to wait for one. With all lanes in use some 35 MB, with
+ * the defaults, and overflow_bytes more while the drainer stands still. Four threads besides batch_threads; none with
+ * threadless.
  *
  * Call it after the process has dropped privileges (setuid) and closed descriptors (closefrom, as a daemon does): a log
  * that loses the right to its directory, or its descriptors, stops growing and answers ACCESS or IO. LOCKED is answered

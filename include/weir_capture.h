@@ -187,7 +187,7 @@ typedef struct weir_place {
  * functions whose symbols have it in their names, so that a program that was built with another version of this header
  * does not link with the library. It changes whenever one of the structures does.
  */
-#define WEIR_ABI(function) __asm__(#function "_abi1")
+#define WEIR_ABI(function) __asm__(#function "_abi2")
 
 /* Private, out of line: the paths that are not taken in steady state. */
 weir_place weir_find_place(weir_log *log) WEIR_ABI(weir_find_place); /* no lane of this thread is at hand */
@@ -329,6 +329,9 @@ WEIR_INLINE int32_t weir_begin(weir_log *log, weir_record *record) {
     if (WEIR_UNLIKELY(tail != lane->own_tail || position > lane->limit)) {
       weir_place place = weir_make_room(lane);
       if (place.drop != WEIR_ACCEPTED) return weir_begin_nothing(record, place.drop);
+      lane = place.lane; /* perhaps another one: see overflow_lanes.h */
+      tail = place.tail;
+      lane->position = position = __atomic_load_n(tail, __ATOMIC_RELAXED);
     }
   } else {
     weir_place place = weir_find_place(log);

@@ -176,6 +176,7 @@ static inline weir_log *open_small(const char *directory, uint64_t wait_ns, uint
   options.lane_count = lanes;
   options.spare_lanes = lanes > 2 ? 2 : 1;
   options.lane_bytes = 8192;
+  options.overflow_bytes = 0;
   options.max_event_bytes = 1024;
   options.full_wait_ns = wait_ns;
   weir_log *log = NULL;

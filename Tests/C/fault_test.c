@@ -30,6 +30,7 @@ static weir_status open_rolling(const char *directory, weir_log **log, weir_erro
   weir_options_init(&options);
   options.lane_count = 4;
   options.lane_bytes = 16384;
+  options.overflow_bytes = 2 * options.lane_bytes; /* each lane is one more call to fail */
   options.max_event_bytes = 2048;
   options.segment_bytes = 1 << 18;
   memset(error, 0, sizeof *error);

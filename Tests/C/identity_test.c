@@ -14,6 +14,7 @@ static weir_log *open_tiny(const char *directory, weir_recovery *recovery) {
   weir_options options;
   weir_options_init(&options);
   options.lane_count = 3;
+  options.overflow_bytes = 0; /* blocks begin behind the marks of the lanes */
   options.lane_bytes = 16384;
   options.max_event_bytes = 2048;
   options.segment_bytes = 1 << 18;

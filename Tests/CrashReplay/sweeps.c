@@ -5,6 +5,7 @@
 #include "drainer.h"
 #include "stepper.h"
 #include "sweeps.h"
+#include "capture/overflow_lanes.h"
 #include "format/format.h"
 
 #include <dirent.h>
@@ -112,6 +113,35 @@ static void capture_evicting(swept *swept) {
   while (overwritten(swept) == 0) swept_capture(swept, 0);
   for (int i = 0; i < 3; i++) swept_capture_marked(swept, 0, 0, swept_next_type(swept, 0));
   swept_expect(swept, overwritten(swept) >= 2, "the swept captures evicted nothing");
+}
+
+static void overflowing(victim_plan *plan) {
+  plan->lane_bytes = FULL_LANE;
+  plan->overflow_bytes = 2 * FULL_LANE;
+}
+
+/*
+ * Captures to a full lane while the drainer stands still, as it seems to have for a second; then, once all is drained,
+ * one in the thread's own lane again, and the memory of the overflow lane is given back.
+ */
+static void capture_overflowing(swept *swept) {
+  swept_open(swept);
+  intake *intake = intake_of(swept->log);
+  swept_capture(swept, 0);
+  hold_drainer(swept->log);
+  __atomic_store_n(&intake->seen_end, intake->ring.header->log_end, __ATOMIC_RELAXED);
+  __atomic_store_n(&intake->seen_at, 1, __ATOMIC_RELAXED);
+  overflow_lanes_tend(intake);
+  lane *lane = &intake->lanes[intake->first_overflow];
+  while (lane->control->tail == 0) swept_capture_marked(swept, 0, 0, swept_next_type(swept, 0));
+  for (int i = 0; i < FULL_LANE / 32; i++) { /* the lane that it left is its own until it finds its lane half full */
+    swept_drain(swept);
+    swept_capture_marked(swept, 0, 0, swept_next_type(swept, 0));
+  }
+  stepper_mark(1);
+  overflow_lanes_tend(intake);
+  stepper_mark(0);
+  swept_expect(swept, intake->overflow_ready == 0, "the overflow lane keeps its memory");
 }
 
 static void *capture_as_second(void *context) {
@@ -466,6 +496,8 @@ const sweep sweeps[] = {
      .stores = 1},
     {"case 1: capture that is too large", .run = capture_too_large, .instructions = 80, .stores = 1},
     {"case 1: capture of an undefined type", .run = capture_undefined, .instructions = 80, .stores = 1},
+    {"case 1: capture that goes on in an overflow lane", .shape = overflowing, .run = capture_overflowing,
+     .instructions = 1000, .stores = 15},
     {"case 1: capture that evicts", .shape = overwriting, .run = capture_evicting, .instructions = 500, .stores = 15},
     {"case 1: change of the context", .shape = context_shape, .run = context_change, .instructions = 2000,
      .stores = 12},

@@ -66,6 +66,7 @@ victim_plan victim_plan_random(const char *directory, const char *ring_directory
   plan.scoped = (int)replay_below(&state, 2);
   plan.sampled = (int)replay_below(&state, 2);
   plan.batch_threads = (uint32_t)replay_below(&state, 3);
+  plan.overflow_bytes = replay_below(&state, 3) * 2 * plan.lane_bytes;
   return plan;
 }
 
@@ -326,6 +327,7 @@ weir_status victim_open(const victim_plan *plan, report *report, weir_log **log,
   options.spare_lanes = plan->spare_lanes;
   options.clock = plan->clock;
   options.lane_bytes = plan->lane_bytes;
+  options.overflow_bytes = plan->overflow_bytes;
   options.segment_bytes = plan->segment_bytes;
   options.max_event_bytes = plan->max_event_bytes;
   options.drain_interval_ns = plan->drain_interval_ns;

@@ -35,7 +35,8 @@ typedef struct victim_plan {
 
   /* As in weir_options. */
   uint32_t lane_count, spare_lanes, full_policy, clock;
-  uint64_t lane_bytes, segment_bytes, max_event_bytes, drain_interval_ns, full_wait_ns, sync_interval_ns;
+  uint64_t lane_bytes, overflow_bytes, segment_bytes, max_event_bytes;
+  uint64_t drain_interval_ns, full_wait_ns, sync_interval_ns;
   uint64_t max_bytes, retain_bytes;
   uint32_t limit_policy, batch_threads, remove_delivered;
   uint32_t threadless;

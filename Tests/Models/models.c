@@ -19,7 +19,7 @@ extern const model lane_model, lane_32_model, lane_63_model, claim_model, signal
     drained_evict_model, drained_again_model,
     drained_evict_again_model, durable_model, durable_again_model, durable_two_model,
     watched_model, failing_model, full_model, touched_model, prefault_model, delivered_model, batched_model,
-    limit_model, limit_batches_model;
+    limit_model, limit_batches_model, overflow_model;
 
 static const model *const models[] = {
     &lane_model, &lane_32_model, &lane_63_model, &claim_model, &signal_model, &reentry_model, &borrow_model,
@@ -27,7 +27,7 @@ static const model *const models[] = {
     &close_unlaned_model, &evict_model, &evict_again_model, &drained_model, &drained_32_model, &drained_63_model,
     &drained_roll_model, &drained_evict_model, &drained_again_model, &drained_evict_again_model, &durable_model,
     &durable_again_model, &durable_two_model, &watched_model, &failing_model, &full_model, &touched_model,
-    &prefault_model, &delivered_model, &batched_model, &limit_model, &limit_batches_model,
+    &prefault_model, &delivered_model, &batched_model, &limit_model, &limit_batches_model, &overflow_model,
 };
 
 enum { MODELS = sizeof models / sizeof *models, LIMIT = 400000000 };

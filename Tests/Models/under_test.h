@@ -10,7 +10,7 @@
 /* A copy of the thread-local variables of lane.c: each thread of the model has its own. */
 typedef struct thread_locals {
   weir_lane *this_lane;
-  uint64_t rest[64]; /* lane.c asserts that this is enough */
+  uint64_t rest[128]; /* lane.c asserts that this is enough */
 } thread_locals;
 
 void locals_save(thread_locals *locals);

@@ -151,13 +151,14 @@ static void must(int good, const char *what) {
 }
 
 /* As weir_open does it, without threads. */
-static void open_log(uint32_t owned, uint32_t spare, uint32_t full_policy) {
+static void open_log(uint32_t owned, uint32_t spare, uint32_t overflow, uint32_t full_policy) {
   event_log *log = world_log = world_allocate(128, sizeof *world_log);
   weir_options_init(&log->options);
   log->options.lane_count = owned + spare;
   log->options.spare_lanes = spare;
   log->options.clock = WEIR_CLOCK_MONOTONIC;
   log->options.lane_bytes = LANE_BYTES;
+  log->options.overflow_bytes = overflow * LANE_BYTES;
   log->options.max_event_bytes = EVENT_BYTES;
   log->options.segment_bytes = 135168;
   log->options.full_policy = full_policy;
@@ -192,10 +193,10 @@ static void open_log(uint32_t owned, uint32_t spare, uint32_t full_policy) {
   allow_claims();
 }
 
-void world_open(uint32_t owned, uint32_t spare, uint32_t full_policy, uint64_t position) {
-  open_log(owned, spare, full_policy);
+static void open_with(uint32_t owned, uint32_t spare, uint32_t overflow, uint32_t full_policy, uint64_t position) {
+  open_log(owned, spare, overflow, full_policy);
   intake *intake = &world_log->intake;
-  for (uint32_t i = 0; i < intake->lane_count; i++) {
+  for (uint32_t i = 0; i < intake->first_overflow; i++) {
     lane *lane = &intake->lanes[i];
     lane_view view = ring_lane_view(intake, i);
     lane->control->head = lane->control->tail = lane->drained = position;
@@ -207,6 +208,18 @@ void world_open(uint32_t owned, uint32_t spare, uint32_t full_policy, uint64_t p
   int error;
   segment *first = preparer_take(&world_log->preparer, &error);
   must(first && drainer_begin(&world_log->drainer, first) == 0, "begin a segment");
+}
+
+void world_open(uint32_t owned, uint32_t spare, uint32_t full_policy, uint64_t position) {
+  open_with(owned, spare, 0, full_policy, position);
+}
+
+void world_open_overflowing(uint32_t overflow) {
+  open_with(1, 1, overflow, WEIR_FULL_DROP_NEWEST, 0);
+  intake *intake = &world_log->intake;
+  intake->tender = &world_log->prefaulter.bell;
+  intake->seen_at = 1;
+  intake->seen_end = intake->ring.header->log_end;
 }
 
 /* ---- Names ------------------------------------------------------------------------------------------------------- */
@@ -405,8 +418,10 @@ const char *world_problem(const contents *found, int cut_off) {
   for (uint32_t i = 0; i < found->count; i++) {
     uint64_t producer = found->events[i] / 1000, number = found->events[i] % 1000;
     if (producer >= MAX_PRODUCERS || number >= MAX_NUMBERS) return "an event that nobody captured is in the log";
-    if (number < next[producer][found->lanes[i] % MAX_LANES]) return "a producer's events are out of order in the log";
-    next[producer][found->lanes[i] % MAX_LANES] = number; /* between lanes there is no order */
+    /* Between lanes there is no order, but of a thread that goes on in an overflow lane. */
+    uint32_t lane = world_log->options.overflow_bytes > 0 ? 0 : found->lanes[i] % MAX_LANES;
+    if (number < next[producer][lane]) return "a producer's events are out of order in the log";
+    next[producer][lane] = number;
     times[producer][number]++;
     int32_t outcome = world_captured.outcome[producer][number];
     if (outcome == WEIR_ACCEPTED || (outcome == PENDING && cut_off)) continue;

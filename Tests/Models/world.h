@@ -44,6 +44,12 @@ typedef struct contents {
  */
 void world_open(uint32_t owned, uint32_t spare, uint32_t full_policy, uint64_t position);
 
+/*
+ * The same with one owned, one spare and so many overflow lanes, of a ring in memory, whose drainer has stood still for
+ * a second. A producer's events are then in order whatever their lanes.
+ */
+void world_open_overflowing(uint32_t overflow);
+
 /* ---- For models: threads ---- */
 
 /* Captures an event that says whose it is, and notes what came of it. */

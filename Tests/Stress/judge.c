@@ -90,7 +90,7 @@ static void take_captured(reading *reading, const weir_event *event, uint32_t lo
   *seen |= bit;
   reading->events++;
   uint64_t lane = event->id.sequence >> 48, position = (event->id.sequence << 16 >> 16) + 1;
-  if (lane >= reading->round->plan.options.lane_count) {
+  if (lane >= WEIR_MAX_LANES) { /* overflow lanes come after those of the options */
     reading->foreign++;
     return;
   }

@@ -31,6 +31,7 @@ package func quiet(_ change: (inout Tracker.Configuration) -> Void = { _ in }) -
   var configuration = Tracker.Configuration()
   configuration.logger = nil
   configuration.laneCount = 6
+  configuration.overflowBytes = 0
   configuration.segmentBytes = 1 << 20
   change(&configuration)
   return configuration

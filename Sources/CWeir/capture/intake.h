@@ -46,6 +46,7 @@ typedef struct lane {
   uint64_t losses_known_from; /* losses at earlier positions are no longer known */
   uint64_t closed_tail; /* UINT64_MAX: what `tail` points to once the log is closed or detached */
   uint32_t ready;       /* atomic: it has its blocks and its first pages, see lane_pages.h */
+  uint64_t stay_until;  /* its producer's: monotonic: when to look for an overflow lane again, after there was none */
   uint32_t used;        /* atomic: it was taken; before that its `own_tail` is null */
 } __attribute__((aligned(128))) lane;
 
@@ -134,7 +135,9 @@ typedef struct intake {
   mapped_ring ring;
   lane *lanes;
   uint32_t lane_count;
-  uint32_t owned_lanes; /* the first ones; the rest are spare */
+  uint32_t owned_lanes;    /* the first ones; then come the spare ones, */
+  uint32_t first_overflow; /* and the overflow lanes from this number on: see overflow_lanes.c */
+  uint32_t lanes_in_play;  /* atomic: later lanes have no control page yet: nobody may look at them */
   int membarrier;       /* atomic: works on this kernel; the prefaulter may find out after the opening */
   int mapping_lost;     /* atomic: a mapped file was cut short, see detach.h */
   type_table types;
@@ -151,11 +154,37 @@ typedef struct intake {
   /* The drainer's, for captures and callers to see. */
   uint32_t bell;    /* futex: rung to wake the drainer */
   uint32_t napping; /* it waits for its interval to pass; a lane that gets half full ends the wait */
-  uint32_t lanes_used; /* atomic: how many lanes are `used` */
+  uint32_t lanes_used; /* atomic: how many lanes are `used`, without overflow lanes */
+  uint32_t overflow_ready; /* atomic: how many overflow lanes are `ready` */
+  uint64_t seen_end, seen_at; /* atomic: the end of the log at a look of overflow_lanes_watch, since when; 0: never */
+  uint32_t *tender;        /* atomic: the bell of the prefaulter; null: it does not run */
   uint64_t retry_at;   /* atomic: when to try again to give a lane its blocks, see lane_pages.h */
   int32_t storage;  /* atomic: a weir_status, why the log cannot grow */
   int storage_errno;
 } intake;
+
+/* How many lanes have a control page. */
+static inline uint32_t lanes_in_play(const intake *intake) {
+  return __atomic_load_n(&intake->lanes_in_play, __ATOMIC_ACQUIRE); /* L11 */
+}
+static inline int lane_overflows(const intake *intake, const lane *lane) {
+  return lane->number >= intake->first_overflow;
+}
+
+/* Whether the log can't grow: what is full stays full. */
+static inline int intake_is_stuck(const intake *intake) {
+  return __atomic_load_n(&intake->storage, __ATOMIC_ACQUIRE) != WEIR_OK; /* E1 */
+}
+
+/* Taking a lane that nobody has, and giving it back: who has it is its only producer. */
+static inline int lane_is_taken(const lane *lane) { return __atomic_load_n(&lane->taken, __ATOMIC_RELAXED) != 0; }
+static inline int lane_is_ready(const lane *lane) { return __atomic_load_n(&lane->ready, __ATOMIC_RELAXED) != 0; }
+static inline int lane_try_take(lane *lane) {
+  uint32_t expected = 0;
+  return !lane_is_taken(lane) &&
+         __atomic_compare_exchange_n(&lane->taken, &expected, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED); /* L5 */
+}
+static inline void lane_give_back(lane *lane) { __atomic_store_n(&lane->taken, 0, __ATOMIC_RELEASE); /* L5 */ }
 
 /* In memory that is zeros. 0 or -ENOMEM; to be freed either way. `ring_directory`: of the options, or null. */
 int intake_make(intake *intake, const log_lock *held, const weir_options *options, const char *ring_directory);

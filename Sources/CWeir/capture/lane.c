@@ -25,6 +25,8 @@
  *                                                claimed, then evicted_total
  * L10   references - 1 (release), after the      the thread that counts to 0         a log's memory is freed after the
  *       last use of the log                      (acquire), before it is freed       last use
+ * L11   lanes_in_play (release), after the       drainer: lanes_in_play (acquire)   lanes that are looked at have a
+ *       lane has its pages; the ring's first     recovery, by program order         control page; no used one is missed
  * T1    slot.owner (release), after its fields   capture: slot.owner (acquire)       a found type is defined
  * T2    types_end (release), after the entries   recovery, by program order          a record's type has its definition
  * T3    log.context (release), after types_end   capture: log.context (acquire),     a record's context has its
@@ -38,6 +40,7 @@
 #include "capture/bell.h"
 #include "capture/detach.h"
 #include "capture/overflow.h"
+#include "capture/overflow_lanes.h"
 #include "limits/retention.h"
 #include "system/invariant.h"
 #include "system/system.h"
@@ -51,7 +54,9 @@ __thread weir_lane *weir_this_lane;
  */
 typedef struct thread_entry {
   weir_log *log;
-  weir_lane *lane;
+  weir_lane *lane;     /* the one it captures to */
+  weir_lane *home;     /* the one it claimed, as long as it captures to an overflow lane; else null */
+  weir_lane *previous; /* the overflow lane that it left last; null: none, or given back */
 } thread_entry;
 
 enum { THREAD_LOGS = 16, THREAD_BORROWS = 8 };
@@ -124,8 +129,6 @@ static int32_t count_unlaned(intake *intake, int32_t reason) {
 
 /* ---- Giving back ------------------------------------------------------------------------------------------------- */
 
-static void give_back(lane *lane) { __atomic_store_n(&lane->taken, 0, __ATOMIC_RELEASE); /* L5 */ }
-
 /* A signal handler may run between any two of these instructions; it gives back what it borrowed before it returns. */
 static void note_borrowed(lane *lane) {
   this_thread.borrows++;
@@ -142,7 +145,7 @@ static void return_borrowed(lane *lane) {
     if (this_thread.borrowed[i] == lane) this_thread.borrowed[i] = NULL;
   }
   this_thread.borrows--;
-  give_back(lane);
+  lane_give_back(lane);
 }
 
 void weir_after_commit(weir_lane *producer) {
@@ -185,13 +188,23 @@ int32_t weir_refuse_place(weir_lane *lane, int32_t reason) {
   return reason;
 }
 
+static thread_entry *entry_of(const weir_lane *lane);
+static weir_lane *go_back(thread_entry *entry);
+static weir_lane *go_on(intake *intake, thread_entry *entry);
+
 /*
- * Room for a record of any size in a lane that the caller marked as busy. If there is none: the reason, and the capture
- * is ended.
+ * Room for a record of any size in a lane that the caller marked as busy, or for a thread's own capture (`own`) in an
+ * overflow lane in place of that. If there is none: the reason, and the capture is ended.
  */
-static weir_place find_room(weir_lane *lane, int may_wait) {
+static weir_place find_room(weir_lane *lane, int may_wait, int own) {
   intake *intake = intake_of(lane->log);
-  weir_place place = overflow_find(lane, may_wait);
+  thread_entry *entry = own ? entry_of(lane) : NULL;
+  if (entry) lane = go_back(entry);
+  weir_place place = overflow_find(lane, may_wait, entry != NULL);
+  if (place.drop == OVERFLOW_ELSEWHERE) {
+    lane = go_on(intake, entry);
+    place = overflow_find(lane, may_wait, 0);
+  }
   if (place.lane) return place;
   if (place.drop != WEIR_DROP_CLOSED) count_refusal(lane, place.drop);
   end_capture(lane);
@@ -202,6 +215,14 @@ void lane_unreference(intake *intake) {
   if (__atomic_sub_fetch(&intake->references, 1, __ATOMIC_ACQ_REL) == 0) intake->release(intake); /* L10 */
 }
 
+static void give_back_previous(thread_entry *entry) {
+  weir_lane *previous = entry->previous;
+  if (!previous) return;
+  entry->previous = NULL;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  lane_give_back(lane_of(previous));
+}
+
 /* Drops a thread's entry for a log and gives its lane back. No capture may be in progress in that lane. */
 static void forget(thread_entry *entry) {
   intake *intake = intake_of(entry->log);
@@ -209,7 +230,10 @@ static void forget(thread_entry *entry) {
   __atomic_store_n(&entry->log, NULL, __ATOMIC_RELAXED);
   if (weir_this_lane == lane) __atomic_store_n(&weir_this_lane, NULL, __ATOMIC_RELAXED);
   __atomic_signal_fence(__ATOMIC_SEQ_CST); /* a signal handler must not find the lane once others may take it */
-  give_back(lane_of(lane));
+  give_back_previous(entry);
+  if (entry->home) lane_give_back(lane_of(entry->home));
+  entry->home = NULL;
+  lane_give_back(lane_of(lane));
   lane_unreference(intake);
 }
 
@@ -241,15 +265,6 @@ void lane_let_threads_go(void) {
 
 /* ---- Finding a lane ---------------------------------------------------------------------------------------------- */
 
-static int is_taken(const lane *lane) { return __atomic_load_n(&lane->taken, __ATOMIC_RELAXED) != 0; }
-static int is_ready(const lane *lane) { return __atomic_load_n(&lane->ready, __ATOMIC_RELAXED) != 0; }
-
-static int try_take(lane *lane) {
-  uint32_t expected = 0;
-  return !is_taken(lane) &&
-         __atomic_compare_exchange_n(&lane->taken, &expected, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED); /* L5 */
-}
-
 /*
  * Whether a lane that the caller has taken has blocks and room. It is marked as busy while the ring is touched, so that
  * a close does not unmap the ring under this.
@@ -271,26 +286,26 @@ typedef struct choice {
   int contended; /* others have lanes of the kind */
 } choice;
 
-/* Takes a lane that nobody has: one that is ready, or else one that gets its blocks now. */
-static choice take_lane(intake *intake, uint32_t from, uint32_t to) {
+/* Takes a lane that nobody has: one that is ready, or else, if it `makes` one, one that gets its blocks now. */
+static choice take_lane(intake *intake, uint32_t from, uint32_t to, int makes) {
   choice choice = {0};
-  for (uint32_t pass = 0; pass < 2 && !choice.best; pass++) {
+  for (uint32_t pass = 0; pass <= (uint32_t)makes && !choice.best; pass++) {
     for (uint32_t i = from; i < to && !choice.best; i++) {
       lane *lane = &intake->lanes[i];
-      if (is_ready(lane) == (int)pass) continue;
-      if (!try_take(lane)) {
+      if (lane_is_ready(lane) == (int)pass) continue;
+      if (!lane_try_take(lane)) {
         choice.contended = 1;
       } else if (is_fit(lane)) {
         choice.best = lane;
       } else if (!choice.full && lane->producer.own_tail) {
         choice.full = lane;
       } else {
-        give_back(lane);
+        lane_give_back(lane);
         if (pass == 1) return choice; /* there is no space for the next ones either */
       }
     }
   }
-  if (choice.best && choice.full) give_back(choice.full);
+  if (choice.best && choice.full) lane_give_back(choice.full);
   return choice;
 }
 
@@ -331,15 +346,16 @@ static weir_lane *claim_lane(intake *intake) {
   thread_entry *entry = free_entry();
   /* Without the clean-up at the thread's end the lane would stay taken for ever. */
   if (!entry || !thread_key_made || pthread_setspecific(thread_key, &this_thread) != 0) return NULL;
-  choice choice = take_lane(intake, 0, intake->owned_lanes);
+  choice choice = take_lane(intake, 0, intake->owned_lanes, 1);
   lane *lane = choice.best ? choice.best : choice.full;
   if (!lane) return NULL;
-  if (!choice.best && overflow_is_stuck(intake)) {
-    give_back(lane);
+  if (!choice.best && intake_is_stuck(intake)) {
+    lane_give_back(lane);
     return NULL;
   }
   __atomic_add_fetch(&intake->references, 1, __ATOMIC_RELAXED);
   entry->lane = &lane->producer;
+  entry->home = entry->previous = NULL;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   __atomic_store_n(&entry->log, &intake->producer, __ATOMIC_RELAXED);
   return &lane->producer;
@@ -366,15 +382,45 @@ static weir_lane *own_lane(intake *intake) {
   return lane;
 }
 
-/* A spare lane. `has_room`: not a full one, while others have lanes that may have room. */
+/* An overflow lane with room that is ready, from the number `from` on; null: there is none. */
+static lane *take_overflow(intake *intake, uint32_t from) {
+  choice choice = take_lane(intake, from, intake->lane_count, 0);
+  if (choice.best) return choice.best;
+  if (choice.full) lane_give_back(choice.full);
+  return NULL;
+}
+
+/*
+ * Whether a capture that holds no lane is to try an overflow lane. As in count_unlaned, it announces itself, so that
+ * close does not unmap the ring under it.
+ */
+static int may_overflow(intake *intake) {
+  if (intake->first_overflow == intake->lane_count) return 0;
+  __atomic_add_fetch(&intake->unlaned_users, 1, __ATOMIC_SEQ_CST); /* L7 */
+  int open = __atomic_load_n(&intake->state, __ATOMIC_SEQ_CST) == STATE_OPEN; /* L7 */
+  int may = open && overflow_lanes_wanted(intake);
+  __atomic_sub_fetch(&intake->unlaned_users, 1, __ATOMIC_RELEASE); /* L7 */
+  return may;
+}
+
+/*
+ * A spare lane, or an overflow lane while the drainer stands still. `has_room`: not a full one, while others have lanes
+ * that may have room.
+ */
 static weir_lane *try_borrow(intake *intake, int has_room) {
-  choice choice = take_lane(intake, intake->owned_lanes, intake->lane_count);
+  choice choice = take_lane(intake, intake->owned_lanes, intake->first_overflow, 1);
   lane *lane = choice.best ? choice.best : choice.full;
+  if (!choice.best && may_overflow(intake)) {
+    struct lane *other = take_overflow(intake, intake->first_overflow);
+    if (other && lane) lane_give_back(lane);
+    if (other) lane = choice.best = other;
+  }
   if (!lane) return NULL;
   if (!choice.best && choice.contended && has_room) {
-    give_back(lane);
+    lane_give_back(lane);
     return NULL;
   }
+  lane->producer.borrowed = 1;
   note_borrowed(lane);
   return &lane->producer;
 }
@@ -403,19 +449,71 @@ static weir_lane *borrow_lane(intake *intake) {
   }
 }
 
+/* ---- Going on in another lane ------------------------------------------------------------------------------------ */
+
+/* The entry of a lane that this thread captures to; null for a borrowed lane. */
+static thread_entry *entry_of(const weir_lane *lane) {
+  for (int i = 0; i < THREAD_LOGS; i++) {
+    if (this_thread.entries[i].log == lane->log && this_thread.entries[i].lane == lane) return &this_thread.entries[i];
+  }
+  return NULL;
+}
+
+/*
+ * Has the thread capture to a lane that it holds, in place of the one that it has marked as busy. A signal handler
+ * finds either of them, busy. The overflow lane that it leaves stays its own until it comes to this file again: a
+ * capture that it interrupted may be about to use it.
+ */
+static weir_lane *change_lane(thread_entry *entry, weir_lane *to) {
+  weir_lane *from = entry->lane;
+  __atomic_store_n(&to->busy, 1, __ATOMIC_RELAXED); /* L1 */
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  __atomic_store_n(&entry->lane, to, __ATOMIC_RELAXED);
+  __atomic_store_n(&weir_this_lane, to, __ATOMIC_RELAXED);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  __atomic_store_n(&from->busy, 0, __ATOMIC_RELEASE); /* L3 */
+  return from;
+}
+
+/* Back to the thread's own lane if the overflow lane that it is in is drained. Answers the lane that it is in. */
+static weir_lane *go_back(thread_entry *entry) {
+  give_back_previous(entry);
+  if (!entry->home || !overflow_is_drained(entry->lane)) return entry->lane;
+  weir_lane *home = entry->home;
+  entry->previous = change_lane(entry, home);
+  entry->home = NULL;
+  return home;
+}
+
+/* On to an overflow lane, if there is one. Answers the lane that the thread is in. */
+static weir_lane *go_on(intake *intake, thread_entry *entry) {
+  enum { STAY_NS = 1000000 };
+  lane *full = lane_of(entry->lane);
+  lane *next = take_overflow(intake, entry->home ? full->number + 1 : intake->first_overflow);
+  if (!next) {
+    full->stay_until = sys_monotonic_ns() + STAY_NS;
+    return entry->lane;
+  }
+  next->producer.borrowed = 0;
+  weir_lane *from = change_lane(entry, &next->producer);
+  if (entry->home) entry->previous = from;
+  else entry->home = from;
+  return entry->lane;
+}
+
 /* The reason for refusing a capture that found no lane: nobody has one of the spare ones, which gets no blocks. */
 static int32_t no_lane_reason(const intake *intake) {
-  for (uint32_t i = intake->owned_lanes; i < intake->lane_count; i++) {
-    if (!is_taken(&intake->lanes[i]) && !is_ready(&intake->lanes[i])) return WEIR_DROP_STORAGE;
+  for (uint32_t i = intake->owned_lanes; i < intake->first_overflow; i++) {
+    if (!lane_is_taken(&intake->lanes[i]) && !lane_is_ready(&intake->lanes[i])) return WEIR_DROP_STORAGE;
   }
   return WEIR_DROP_NO_LANE;
 }
 
-static weir_place begin_in(intake *intake, weir_lane *lane, int may_wait) {
+static weir_place begin_in(intake *intake, weir_lane *lane, int may_wait, int own) {
   if (!lane) return refused(count_unlaned(intake, no_lane_reason(intake)));
   __atomic_store_n(&lane->busy, 1, __ATOMIC_RELAXED); /* L1 */
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  return find_room(lane, may_wait);
+  return find_room(lane, may_wait, own);
 }
 
 /*
@@ -431,8 +529,9 @@ weir_place weir_find_place(weir_log *producer) {
   if (lane_log_state(intake) != STATE_OPEN) return refused(count_after_close(intake, closed_reason(intake)));
   if (is_limited(intake)) return refused(count_unlaned(intake, WEIR_DROP_STORAGE));
   weir_lane *lane = own_lane(intake);
-  if (!lane || lane->busy) lane = borrow_lane(intake);
-  return begin_in(intake, lane, !this_thread.host_calls);
+  int own = lane && !lane->busy;
+  if (!own) lane = borrow_lane(intake);
+  return begin_in(intake, lane, !this_thread.host_calls, own);
 }
 
 weir_place weir_find_place_in_signal(weir_log *producer) {
@@ -441,10 +540,10 @@ weir_place weir_find_place_in_signal(weir_log *producer) {
   if (is_limited(intake)) return refused(count_unlaned(intake, WEIR_DROP_STORAGE));
   weir_lane *lane = find_lane(intake);
   if (!lane || lane->busy) lane = try_borrow(intake, 0);
-  return begin_in(intake, lane, 0);
+  return begin_in(intake, lane, 0, 0);
 }
 
-weir_place weir_make_room(weir_lane *lane) { return find_room(lane, !this_thread.host_calls); }
+weir_place weir_make_room(weir_lane *lane) { return find_room(lane, !this_thread.host_calls, 1); }
 
 /* The payload is fields only. If the type had the flag of a scope, readers would cut off the end of the fields. */
 static int32_t put_and_commit(weir_record *record, uint32_t type, const void *payload, uint64_t length, weir_id *id) {

@@ -14,6 +14,8 @@
 
 #include <errno.h>
 
+#include "limits/byte_limit.h"
+#include "limits/claim.h"
 #include "system/error.h"
 #include "system/system.h"
 
@@ -36,22 +38,81 @@ static void touch(uint8_t *from, uint64_t bytes) {
   }
 }
 
+/* ---- Overflow lanes ---------------------------------------------------------------------------------------------- */
+
+static uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_RELAXED); }
+
+static uint64_t claimed_bytes(const intake *intake) { return 2 * intake->ring.header->lane_stride; }
+
+/* Whether the room is needed for the segments that what the lanes hold is drained into. */
+static int is_short(const intake *intake) {
+  const retention *retention = intake->retention;
+  uint64_t kept = plus(retention->reserve, retention->batch_reserve);
+  return byte_limit_is_short(retention, plus(kept, claimed_bytes(intake) + 2 * intake->options->segment_bytes), 0);
+}
+
+static int claim_room(intake *intake) {
+  if (intake->retention && is_short(intake)) return -BYTE_LIMIT_REACHED;
+  if (intake->retention) __atomic_add_fetch(&intake->retention->overflowing, 1, __ATOMIC_RELAXED);
+  int error = claim_bytes(intake->retention, claimed_bytes(intake), 0);
+  if (error != 0 && intake->retention) __atomic_sub_fetch(&intake->retention->overflowing, 1, __ATOMIC_RELAXED);
+  return error;
+}
+
+static void unclaim(intake *intake) {
+  byte_limit_give(intake->retention, claimed_bytes(intake));
+  if (intake->retention) __atomic_sub_fetch(&intake->retention->overflowing, 1, __ATOMIC_RELAXED);
+}
+
+static void add(intake *intake, const lane *lane) {
+  uint64_t *in_ring = &intake->ring.header->lanes_in_play, known = load(in_ring);
+  uint32_t count = __atomic_load_n(&intake->lanes_in_play, __ATOMIC_RELAXED), after = lane->number + 1;
+  while ((uint32_t)known < after && !__atomic_compare_exchange_n(in_ring, &known, lanes_word(after), 0,
+                                                                 __ATOMIC_RELEASE, __ATOMIC_RELAXED)) { /* L11 */
+    continue;
+  }
+  while (count < after && !__atomic_compare_exchange_n(&intake->lanes_in_play, &count, after, 0, __ATOMIC_RELEASE,
+                                                       __ATOMIC_RELAXED)) { /* L11 */
+    continue;
+  }
+  __atomic_add_fetch(&intake->overflow_ready, 1, __ATOMIC_RELAXED);
+}
+
+/* ---- Any lane ---------------------------------------------------------------------------------------------------- */
+
 int lane_pages_make(intake *intake, lane *lane, int mine) {
   if (__atomic_load_n(&lane->ready, __ATOMIC_RELAXED)) return 0;
   uint64_t now = sys_monotonic_ns();
-  if (now < __atomic_load_n(&intake->retry_at, __ATOMIC_RELAXED)) return -ENOSPC;
+  int overflows = lane_overflows(intake, lane);
+  if (!overflows && now < __atomic_load_n(&intake->retry_at, __ATOMIC_RELAXED)) return -ENOSPC;
   int before = errno;
   uint8_t *from = (uint8_t *)lane->control;
   uint64_t bytes = intake->ring.header->lane_stride, first = LANE_CONTROL_BYTES + LANE_FIRST_BYTES;
   if (first > bytes) first = bytes;
-  int error = allocate(&intake->ring, from, bytes);
+  int claim = overflows ? claim_room(intake) : 0;
+  int error = claim != 0 ? claim : allocate(&intake->ring, from, bytes);
   if (error == 0) error = sys_populate(from, first);
   if (error == -EINVAL && mine) {
     touch(from, first);
     error = 0;
   }
+  if (error == 0 && overflows) add(intake, lane);
+  if (error != 0 && overflows && claim == 0) unclaim(intake);
   if (error == 0) __atomic_store_n(&lane->ready, 1, __ATOMIC_RELAXED);
-  else if (error != -EINVAL) __atomic_store_n(&intake->retry_at, now + LANE_RETRY_NS, __ATOMIC_RELAXED);
+  else if (error != -EINVAL && !overflows) __atomic_store_n(&intake->retry_at, now + LANE_RETRY_NS, __ATOMIC_RELAXED);
   errno = before;
   return error;
+}
+
+void lane_pages_release(intake *intake, lane *lane) {
+  const lane_control *control = lane->control;
+  uint64_t head = head_position(__atomic_load_n(&control->head, __ATOMIC_ACQUIRE)); /* L4 */
+  if (head != load(&control->tail)) return;
+  uint8_t *records = (uint8_t *)lane->control + LANE_CONTROL_BYTES;
+  if (sys_remove_pages(records, intake->ring.header->lane_stride - LANE_CONTROL_BYTES) != 0) return;
+  lane->producer.own_tail = NULL; /* as before its first capture: see overflow.c */
+  lane->producer.limit = 0;
+  __atomic_store_n(&lane->ready, 0, __ATOMIC_RELAXED);
+  __atomic_sub_fetch(&intake->overflow_ready, 1, __ATOMIC_RELAXED);
+  unclaim(intake);
 }

@@ -13,10 +13,14 @@ enum { LANE_FIRST_BYTES = 64 << 10 };
 enum { LANE_RETRY_NS = 10000000 };
 
 /*
- * Gives the lane its blocks and its first pages, unless it has them. `mine`: the caller holds the lane. For signal
- * handlers too: errno stays. 0 or a negative errno: then nothing of the lane may be stored to, its control page
- * included. -EINVAL: Linux can't populate, and the lane is not the caller's.
+ * Gives the lane its blocks and its first pages, unless it has them. `mine`: the caller holds the lane and captures
+ * to it. An overflow lane the caller holds in any case. For signal handlers too: errno stays. 0 or a negative errno:
+ * then nothing of the lane may be stored to, its control page included. -EINVAL: Linux can't populate, and the lane
+ * is not the caller's.
  */
 int lane_pages_make(intake *intake, lane *lane, int mine);
+
+/* Removes the pages and blocks of an overflow lane that the caller has taken, if all in it is drained. */
+void lane_pages_release(intake *intake, lane *lane);
 
 #endif

@@ -13,6 +13,7 @@
 
 #include "capture/bell.h"
 #include "capture/lane_pages.h"
+#include "capture/overflow_lanes.h"
 #include "system/system.h"
 
 static uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_RELAXED); }
@@ -73,13 +74,9 @@ static uint64_t deadline_of(const intake *intake, int evicts, int may_wait, uint
   return after(now, wait);
 }
 
-int overflow_is_stuck(const intake *intake) {
-  return __atomic_load_n(&intake->storage, __ATOMIC_ACQUIRE) != WEIR_OK; /* E1 */
-}
-
 /* The reason for refusing a capture when a lane stays full. */
 static int32_t full_reason(const intake *intake) {
-  return overflow_is_stuck(intake) ? WEIR_DROP_STORAGE : WEIR_DROP_FULL;
+  return intake_is_stuck(intake) ? WEIR_DROP_STORAGE : WEIR_DROP_FULL;
 }
 
 static weir_place none(int32_t reason) { return (weir_place){.drop = reason}; }
@@ -88,18 +85,22 @@ static weir_place none(int32_t reason) { return (weir_place){.drop = reason}; }
  * Whether there is room, given how far the drainer has drained. The first refresh sets the fast path's limit to
  * half the lane. Reaching it brings the capture here, which ends the drainer's nap early; the fast path still compares
  * with one limit only. Beyond half the lane captures come here each sixteenth: a drainer that was in a pass did not
- * nap, and may nap after a pass that ended before this tail.
+ * nap, and may nap after a pass that ended before this tail. In an overflow lane that is nearly drained each capture
+ * comes here, to leave the lane once it is drained.
  */
 static int has_room(weir_lane *lane, const lane_view *view, const uint64_t *tail) {
   if (*tail <= lane->limit) return 1;
   uint64_t head = head_position(__atomic_load_n(&lane_of(lane)->control->head, __ATOMIC_ACQUIRE)); /* L4 */
   uint64_t full = lane_limit(view, head), half = head + view->capacity / 2;
-  if (*tail < half && half < full) {
+  intake *intake = intake_of(lane->log);
+  int overflows = lane_overflows(intake, lane_of(lane));
+  if (*tail < half && half < full && !overflows) {
     lane->limit = half;
   } else {
-    uint64_t again = *tail + view->capacity / 16;
+    uint64_t step = view->capacity / 16, again = overflows && *tail - head <= step ? *tail : *tail + step;
     lane->limit = again < full ? again : full;
-    bell_end_nap(intake_of(lane->log));
+    bell_end_nap(intake);
+    if (*tail >= half) overflow_lanes_watch(intake);
   }
   return *tail <= full;
 }
@@ -115,7 +116,7 @@ static int begin_use(weir_lane *producer) {
   if (lane_pages_make(intake, lane, 1) != 0) return 0;
   producer->own_tail = &lane->control->tail;
   __atomic_store_n(&lane->used, 1, __ATOMIC_RELAXED);
-  __atomic_fetch_add(&intake->lanes_used, 1, __ATOMIC_RELAXED);
+  if (!lane_overflows(intake, lane)) __atomic_fetch_add(&intake->lanes_used, 1, __ATOMIC_RELAXED);
   return 1;
 }
 
@@ -143,7 +144,21 @@ static void let_drainer_run(lane *lane) {
   sched_yield();
 }
 
-weir_place overflow_find(weir_lane *lane, int may_wait) {
+int overflow_is_drained(const weir_lane *lane) {
+  const uint64_t *tail = __atomic_load_n(&lane->tail, __ATOMIC_RELAXED);
+  if (tail != lane->own_tail) return 0;
+  const lane_control *control = ((const struct lane *)lane)->control;
+  return head_position(__atomic_load_n(&control->head, __ATOMIC_ACQUIRE)) == load(tail); /* L4 */
+}
+
+/* Whether a capture whose lane is full is to try an overflow lane: also a thread in such a lane, which may go on. */
+static int may_go_on(const intake *intake, const lane *lane, uint64_t now) {
+  if (now < lane->stay_until) return 0;
+  if (lane_overflows(intake, lane)) return !intake_is_stuck(intake);
+  return overflow_lanes_wanted(intake);
+}
+
+weir_place overflow_find(weir_lane *lane, int may_wait, int may_leave) {
   intake *intake = intake_of(lane->log);
   lane_view view = view_of(lane);
   int evicts = intake->options->full_policy == WEIR_FULL_DROP_OLDEST;
@@ -153,6 +168,7 @@ weir_place overflow_find(weir_lane *lane, int may_wait) {
     if (tail == &lane_of(lane)->closed_tail) return none(WEIR_DROP_CLOSED);
     if (has_room(lane, &view, tail)) return (weir_place){.lane = lane, .tail = tail};
     uint64_t now = sys_monotonic_ns();
+    if (may_leave && may_go_on(intake, lane_of(lane), now)) return none(OVERFLOW_ELSEWHERE);
     if (deadline == 0) {
       deadline = deadline_of(intake, evicts, may_wait, now);
       evict_at = after(now, may_wait ? intake->options->full_wait_ns : 0);

@@ -12,13 +12,14 @@
  */
 int overflow_is_fit(weir_lane *producer);
 
-/* Whether the log can't grow: what is full stays full. */
-int overflow_is_stuck(const intake *intake);
+/* Whether all in the lane is drained, of a lane that the caller holds. 0 for a closed or detached log. */
+int overflow_is_drained(const weir_lane *producer);
 
 /*
  * Room for a record of any size in a lane that the caller marked as busy, or the reason why there is none; for a
- * detached log that is CLOSED too.
+ * detached log that is CLOSED too. `may_leave`: OVERFLOW_ELSEWHERE where the capture is to try an overflow lane.
  */
-weir_place overflow_find(weir_lane *producer, int may_wait);
+enum { OVERFLOW_ELSEWHERE = -1 };
+weir_place overflow_find(weir_lane *producer, int may_wait, int may_leave);
 
 #endif

@@ -15,14 +15,26 @@ typedef struct sizing {
 
 static uint64_t allocated_bytes(const struct stat *status) { return (uint64_t)status->st_blocks * 512; }
 
-uint64_t sizes_of_ring(const struct stat *status) {
+/* The bytes of a ring's overflow lanes, which count only where they have blocks. 0 if its header can't be read. */
+static uint64_t overflow_bytes(int directory, const char *name) {
+  ring_header header;
+  int fd = sys_open_read(directory, name);
+  if (fd < 0) return 0;
+  int good = sys_read_at(fd, &header, sizeof header, 0) == sizeof header && header.magic == RING_MAGIC;
+  sys_close(fd);
+  return good ? header.overflow_lanes * header.lane_stride : 0;
+}
+
+uint64_t sizes_of_ring(int directory, const char *name, const struct stat *status) {
   uint64_t size = (uint64_t)status->st_size, allocated = allocated_bytes(status);
+  uint64_t overflow = S_ISREG(status->st_mode) ? overflow_bytes(directory, name) : 0;
+  if (overflow < size) size -= overflow;
   return allocated > size ? allocated : size;
 }
 
-static void add(log_sizes *sizes, const struct stat *status, int is_ring) {
+static void add(log_sizes *sizes, int directory, const char *name, const struct stat *status, int is_ring) {
   sizes->allocated += allocated_bytes(status);
-  sizes->claimed += is_ring ? sizes_of_ring(status) : allocated_bytes(status);
+  sizes->claimed += is_ring ? sizes_of_ring(directory, name, status) : allocated_bytes(status);
 }
 
 static int take_file(void *context, const char *name) {
@@ -30,7 +42,8 @@ static int take_file(void *context, const char *name) {
   struct stat status;
   int error = sys_status_at(sizing->directory, name, &status);
   if (error != 0) return error == -ENOENT ? 0 : error; /* renamed or removed meanwhile */
-  add(&sizing->sizes, &status, strcmp(name, RING_NAME) == 0 || strcmp(name, RING_NEW_NAME) == 0);
+  int is_ring = strcmp(name, RING_NAME) == 0 || strcmp(name, RING_NEW_NAME) == 0;
+  add(&sizing->sizes, sizing->directory, name, &status, is_ring);
   if (S_ISDIR(status.st_mode) && strcmp(name, QUARANTINE_NAME) == 0) sizing->has_quarantine = 1;
   return 0;
 }
@@ -42,7 +55,7 @@ static int take_ring(int directory, log_sizes *sizes) {
   int error = locator_find(directory, &place);
   if (error != 0) return error == -EBADMSG ? 0 : error;
   if (place.where == RING_ELSEWHERE && sys_status_at(place.directory, place.name, &status) == 0) {
-    add(sizes, &status, 1);
+    add(sizes, place.directory, place.name, &status, 1);
   }
   locator_leave(&place);
   return 0;

@@ -18,7 +18,10 @@ typedef struct log_sizes {
  */
 int sizes_of_log(int directory, log_sizes *sizes);
 
-/* What a ring's file may take: a lane that is a hole gets its blocks without being asked for them. */
-uint64_t sizes_of_ring(const struct stat *status);
+/*
+ * What a ring's file may take: a lane that is a hole gets its blocks without being asked for them. An overflow lane
+ * asks.
+ */
+uint64_t sizes_of_ring(int directory, const char *name, const struct stat *status);
 
 #endif

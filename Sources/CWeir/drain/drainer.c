@@ -69,9 +69,9 @@ static void set_storage(drainer *drainer, int negative_errno) {
 /* Gathers the totals that gap records of the log report, at most `most`. Null: only counts them. */
 static uint32_t collect_totals(const drainer *drainer, gap_total *totals, uint32_t most) {
   const intake *intake = drainer->intake;
-  uint32_t count = 0;
-  for (uint32_t lane = 0; lane <= intake->lane_count; lane++) {
-    int unlaned = lane == intake->lane_count;
+  uint32_t count = 0, lanes = lanes_in_play(intake);
+  for (uint32_t lane = 0; lane <= lanes; lane++) {
+    int unlaned = lane == lanes;
     for (uint32_t reason = 1; reason < WEIR_DROP_REASONS && count < most; reason++) {
       const uint64_t *reported = unlaned ? &intake->ring.header->unlaned_reported[reason]
                                          : &intake->lanes[lane].control->reported[reason - 1];
@@ -399,7 +399,8 @@ static int report_refusals(drainer *drainer, uint32_t lane, int32_t reason, uint
 static int report_all_refusals(drainer *drainer) {
   intake *intake = drainer->intake;
   int sampled = drainer->sampled_due || __atomic_load_n(&drainer->stopping, __ATOMIC_ACQUIRE); /* E3 */
-  for (uint32_t i = 0; i < intake->lane_count; i++) {
+  uint32_t lanes = lanes_in_play(intake);
+  for (uint32_t i = 0; i < lanes; i++) {
     lane_control *control = intake->lanes[i].control;
     for (int32_t reason = 1; reason < WEIR_DROP_REASONS; reason++) {
       if (reason == WEIR_LOST_OVERWRITTEN) continue; /* no refusal: see drain_evicted */
@@ -539,21 +540,38 @@ static int seal_on_demand(drainer *drainer) {
 void drainer_set_goal(const drainer *drainer, drain_goal *goal) {
   const intake *intake = drainer->intake;
   goal->requested = __atomic_load_n(&intake->requests.made, __ATOMIC_ACQUIRE); /* D3 */
-  for (uint32_t i = 0; i < intake->lane_count; i++) {
+  goal->lanes = lanes_in_play(intake);
+  for (uint32_t i = goal->lanes; i-- > 0;) {
     goal->tails[i] = __atomic_load_n(&intake->lanes[i].control->tail, __ATOMIC_ACQUIRE); /* L2 */
   }
 }
 
+/*
+ * Notes the tails of the overflow lanes, the last one first, before any lower lane is drained: what a thread captured
+ * before what is noted then lies below the tails that are read later. See overflow_lanes.c. Answers the number of
+ * lanes.
+ */
+static uint32_t note_overflow(const intake *intake, uint64_t *tails) {
+  uint32_t lanes = lanes_in_play(intake);
+  for (uint32_t i = lanes; i-- > intake->first_overflow;) {
+    tails[i] = __atomic_load_n(&intake->lanes[i].control->tail, __ATOMIC_ACQUIRE); /* L2 */
+  }
+  return lanes;
+}
+
 drain_result drainer_drain(drainer *drainer, const drain_goal *goal, uint64_t *moved) {
   intake *intake = drainer->intake;
-  uint64_t before = 0, after = 0;
+  uint64_t before = 0, after = 0, overflow[WEIR_MAX_LANES];
+  uint32_t lanes = goal ? goal->lanes : note_overflow(intake, overflow);
   drainer->stall_error = 0;
   drainer->stalled_for = UINT64_MAX;
   int complete = !is_lost(drainer) && (!is_poisoned(drainer) || roll(drainer)); /* the sealer copies what is left */
   if (complete) complete = seal_on_demand(drainer);
-  for (uint32_t i = 0; i < intake->lane_count && complete; i++) {
+  for (uint32_t i = 0; i < lanes && complete; i++) {
     lane *lane = &intake->lanes[i];
-    uint64_t tail = goal ? goal->tails[i] : __atomic_load_n(&lane->control->tail, __ATOMIC_ACQUIRE); /* L2 */
+    uint64_t tail = goal                          ? goal->tails[i]
+                    : i >= intake->first_overflow ? overflow[i]
+                                                  : __atomic_load_n(&lane->control->tail, __ATOMIC_ACQUIRE); /* L2 */
     before += lane->drained;
     complete = drain_lane(drainer, lane, tail);
     after += lane->drained;
@@ -574,7 +592,8 @@ enum {
 
 static int anything_to_do(const drainer *drainer) {
   const intake *intake = drainer->intake;
-  for (uint32_t i = 0; i < intake->lane_count; i++) {
+  uint32_t lanes = lanes_in_play(intake);
+  for (uint32_t i = 0; i < lanes; i++) {
     const lane_control *control = intake->lanes[i].control;
     if (__atomic_load_n(&control->tail, __ATOMIC_ACQUIRE) > head_position(load(&control->head))) return 1; /* L6 */
   }
@@ -595,7 +614,8 @@ static void nap(drainer *drainer, uint32_t bell, uint64_t ns) {
 
 static int any_lane_half_full(const drainer *drainer) {
   const intake *intake = drainer->intake;
-  for (uint32_t i = 0; i < intake->lane_count; i++) {
+  uint32_t lanes = lanes_in_play(intake);
+  for (uint32_t i = 0; i < lanes; i++) {
     const lane_control *control = intake->lanes[i].control;
     uint64_t head = head_position(load(&control->head));
     if (load(&control->tail) - head >= intake->ring.header->lane_bytes / 2) return 1; /* L6 */

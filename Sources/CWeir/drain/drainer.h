@@ -55,6 +55,7 @@ typedef enum drain_result { DRAIN_COMPLETE, DRAIN_STALLED } drain_result;
 /* What several passes go on to: each lane up to where it was at one moment. Without it a pass takes what it finds. */
 typedef struct drain_goal {
   uint64_t requested; /* the drain requests that this serves */
+  uint32_t lanes;
   uint64_t tails[WEIR_MAX_LANES];
 } drain_goal;
 

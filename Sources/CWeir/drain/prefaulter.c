@@ -12,6 +12,8 @@
  * thread has the pages made writable again that producers will store to next, and the page of each lane's tail. On
  * tmpfs there is no writeback.
  *
+ * It has overflow lanes made and given back: see overflow_lanes.c.
+ *
  * Then it registers for membarrier, if the opening left that: see sys_membarrier_is_cheap.
  *
  * The drainer wakes the prefaulter whenever it drains something, on tmpfs if a lane was taken in use meanwhile. The
@@ -28,6 +30,7 @@
 #include <errno.h>
 
 #include "capture/lane_pages.h"
+#include "capture/overflow_lanes.h"
 #include "system/system.h"
 #include "system/thread.h"
 
@@ -37,6 +40,7 @@ enum {
   AHEAD_TICKS = 4,               /* times what it moved since the last look */
   LEAST_TICK_NS = 500000,        /* between looks: what a writeback may catch between two of them faults */
   MOST_TICK_NS = 4000000,
+  OVERFLOW_TICK_NS = 2000000,    /* while there are overflow lanes to make or to give back */
   QUIET_TICKS = 8,               /* looks at which nothing had moved before the deep sleep */
   PIECE_BYTES = 32 * PAGE_BYTES  /* of a lane that is populated for the first time, between two looks at all lanes */
 };
@@ -82,7 +86,7 @@ static int make_first(intake *intake, uint32_t from, uint32_t to, uint32_t wante
 /* Makes the lanes ready that the next threads to capture will take, spare ones first. 0 or a negative errno. */
 static int make_lanes(intake *intake) {
   uint32_t wanted = 2 * __atomic_load_n(&intake->lanes_used, __ATOMIC_RELAXED);
-  int error = make_first(intake, intake->owned_lanes, intake->lane_count, wanted);
+  int error = make_first(intake, intake->owned_lanes, intake->first_overflow, wanted);
   return error != 0 ? error : make_first(intake, 0, intake->owned_lanes, wanted);
 }
 
@@ -104,7 +108,7 @@ static int fill_lanes(prefaulter *prefaulter, stretch *stretches, int *more) {
   int error = make_lanes(intake);
   if (error == -EINVAL) return error;
   error = *more = 0; /* a full disk: who takes a lane tries again */
-  for (uint32_t i = 0; i < intake->lane_count && error != -EINVAL; i++) {
+  for (uint32_t i = 0; i < intake->first_overflow && error != -EINVAL; i++) {
     uint64_t *filled = &stretches[i].filled;
     if (*filled >= room || !is_to_fill(intake, i)) continue;
     uint8_t *records = intake->ring.bytes + header->lanes_at + i * header->lane_stride + LANE_CONTROL_BYTES;
@@ -124,11 +128,13 @@ static int fill_lanes(prefaulter *prefaulter, stretch *stretches, int *more) {
  */
 static int populate_once(prefaulter *prefaulter, stretch *stretches, uint64_t *moved) {
   const intake *intake = prefaulter->intake;
+  uint32_t lanes = lanes_in_play(intake);
   *moved = 0;
-  for (uint32_t i = 0; i < intake->lane_count; i++) {
+  for (uint32_t i = 0; i < lanes; i++) {
     stretch *stretch = &stretches[i];
-    if (!__atomic_load_n(&intake->lanes[i].used, __ATOMIC_RELAXED)) continue;
-    uint64_t head = head_position(__atomic_load_n(&intake->lanes[i].control->head, __ATOMIC_RELAXED));
+    const lane *lane = &intake->lanes[i];
+    if (!__atomic_load_n(&lane->used, __ATOMIC_RELAXED) || !lane_is_ready(lane)) continue;
+    uint64_t head = head_position(__atomic_load_n(&lane->control->head, __ATOMIC_RELAXED));
     uint64_t step = head - stretch->head, ahead = AHEAD_TICKS * step;
     if (step > 0) {
       *stretch = (struct stretch){stretch->filled, head, ahead < LEAST_AHEAD ? LEAST_AHEAD : ahead, 0};
@@ -168,16 +174,22 @@ static void *populate_main(void *argument) {
     uint64_t moved = 0;
     int more = 0;
     __atomic_store_n(&prefaulter->seen, __atomic_load_n(&intake->lanes_used, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+    int soon = overflow_lanes_tend(intake);
     /* Any other error than -EINVAL is of one range, or passes: the capture takes the fault. */
     int error = fill_lanes(prefaulter, stretches, &more);
     if (error != -EINVAL && keeps_writable) error = populate_once(prefaulter, stretches, &moved);
     if (error != -EINVAL && more) continue;
     register_membarrier(intake);
-    if (error == -EINVAL) return NULL;
+    if (error == -EINVAL) {
+      __atomic_store_n(&intake->tender, NULL, __ATOMIC_RELAXED);
+      return NULL;
+    }
     quiet = moved > 0 ? 0 : quiet + 1;
     if (moved > 0) tick = next_tick(tick, moved);
-    if (quiet < QUIET_TICKS && keeps_writable) {
-      sys_futex_wait(&prefaulter->bell, bell, tick);
+    uint64_t wait = soon ? OVERFLOW_TICK_NS : UINT64_MAX;
+    if (quiet < QUIET_TICKS && keeps_writable && tick < wait) wait = tick;
+    if (wait != UINT64_MAX) {
+      sys_futex_wait(&prefaulter->bell, bell, wait);
       continue;
     }
     __atomic_store_n(&prefaulter->asleep, 1, __ATOMIC_RELAXED);
@@ -198,14 +210,19 @@ void prefaulter_wake(prefaulter *prefaulter) {
   const intake *intake = prefaulter->intake;
   if (!__atomic_load_n(&prefaulter->asleep, __ATOMIC_RELAXED)) return;
   uint32_t seen = __atomic_load_n(&prefaulter->seen, __ATOMIC_RELAXED);
-  if (intake->ring.in_memory && seen == __atomic_load_n(&intake->lanes_used, __ATOMIC_RELAXED)) return;
+  int overflows = __atomic_load_n(&intake->overflow_ready, __ATOMIC_RELAXED) > 0;
+  int news = overflows || seen != __atomic_load_n(&intake->lanes_used, __ATOMIC_RELAXED);
+  if (intake->ring.in_memory && !news) return;
   ring(prefaulter);
 }
 
 int prefaulter_start(prefaulter *prefaulter) {
-  if (prefaulter->intake->options->threadless) return 0;
+  intake *intake = prefaulter->intake;
+  if (intake->options->threadless) return 0;
+  __atomic_store_n(&intake->tender, &prefaulter->bell, __ATOMIC_RELAXED);
   int error = thread_start(&prefaulter->thread, populate_main, prefaulter, "weir-prefault");
   prefaulter->runs = error == 0;
+  if (error != 0) __atomic_store_n(&intake->tender, NULL, __ATOMIC_RELAXED);
   return error;
 }
 

@@ -100,7 +100,7 @@ typedef struct ring_header {
   uint64_t opening;
   uint64_t file_bytes;
   uint32_t lane_count;
-  uint32_t spare_lanes; /* the last ones */
+  uint32_t spare_lanes; /* the last ones, overflow lanes included */
   uint64_t lane_bytes;
   uint64_t record_bytes; /* the largest record; an event's payload is at most 24 less */
   uint64_t lanes_at;     /* position of the first lane's control page */
@@ -112,7 +112,7 @@ typedef struct ring_header {
   uint64_t compatible;
   uint8_t boot_id[16];
   uint32_t clock;
-  uint32_t reserved0;
+  uint32_t overflow_lanes; /* the last ones of the spare lanes */
   uint64_t log_id;
   name_room host;
   name_room fleet;
@@ -123,12 +123,16 @@ typedef struct ring_header {
   uint64_t types_end; /* bytes of the type region that hold definitions */
   uint64_t closed;    /* 1: all that was captured is in synced segments, and nothing will be any more */
   uint64_t sync_failed; /* 1: the disk failed to sync a segment of this opening */
-  uint8_t reserved2[16];
+  uint64_t lanes_in_play; /* see lanes_word: later lanes, which are overflow lanes, were never used */
+  uint8_t reserved2[8];
   calibration_slot calibration[2];              /* 560 */
   uint64_t unlaned_dropped[WEIR_DROP_REASONS];  /* 640: refusals of captures that had no lane */
   uint64_t unlaned_reported[WEIR_DROP_REASONS]; /* of them, in gap records of the log */
   uint8_t reserved3[3200];
 } ring_header;
+
+/* A number of lanes, and in the upper half its complement: a flipped bit hides no lane. */
+static inline uint64_t lanes_word(uint32_t lanes) { return (uint64_t)~lanes << 32 | lanes; }
 
 /* A lane's control page, followed by lane_bytes of records and record_bytes + 8, rounded up to 4096, of overhang. */
 typedef struct lane_control {
@@ -159,10 +163,12 @@ static_assert(sizeof(calibration_slot) == 40, "calibration slot");
 static_assert(offsetof(ring_header, header_crc) == 12, "ring header");
 static_assert(offsetof(ring_header, opening) == 16, "ring header");
 static_assert(offsetof(ring_header, boot_id) == 112, "ring header");
+static_assert(offsetof(ring_header, overflow_lanes) == 132, "ring header");
 static_assert(offsetof(ring_header, log_id) == 136, "ring header");
 static_assert(offsetof(ring_header, fleet) == 208, "ring header");
 static_assert(offsetof(ring_header, log_end) == RING_FIXED_BYTES, "ring header");
 static_assert(offsetof(ring_header, closed) == 528, "ring header");
+static_assert(offsetof(ring_header, lanes_in_play) == 544, "ring header");
 static_assert(offsetof(ring_header, calibration) == 560, "ring header");
 static_assert(offsetof(ring_header, unlaned_dropped) == 640, "ring header");
 static_assert(sizeof(ring_header) == RING_HEADER_BYTES, "ring header");

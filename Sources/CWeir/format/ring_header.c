@@ -19,7 +19,8 @@ int ring_header_check(const ring_header *header, uint64_t file_bytes) {
   if (!intact) return -EBADMSG;
   if (header->incompatible != 0) return -ENOTSUP;
   uint64_t record = header->record_bytes, lane = header->lane_bytes;
-  if (header->lane_count < 1 || header->lane_count > WEIR_MAX_LANES || header->spare_lanes > header->lane_count) {
+  if (header->lane_count < 1 || header->lane_count > WEIR_MAX_LANES || header->spare_lanes > header->lane_count ||
+      header->overflow_lanes > header->spare_lanes || header->overflow_lanes == header->lane_count) {
     return -EBADMSG;
   }
   if (record < WEIR_RECORD_HEADER_BYTES || record > MAX_RECORD_BYTES) return -EBADMSG;
@@ -32,6 +33,12 @@ int ring_header_check(const ring_header *header, uint64_t file_bytes) {
   if (!fits(header->types_at, 1, header->types_bytes, header->file_bytes)) return -EBADMSG;
   if (header->types_bytes > UINT64_C(64) << 20 || header->base_offset > MAX_OFFSET) return -EBADMSG;
   return 0;
+}
+
+uint32_t ring_header_lanes(const ring_header *header) {
+  uint32_t lanes = (uint32_t)header->lanes_in_play, least = header->lane_count - header->overflow_lanes;
+  int good = header->lanes_in_play == lanes_word(lanes) && lanes >= least && lanes <= header->lane_count;
+  return good ? lanes : header->lane_count;
 }
 
 int ring_header_calibration(const ring_header *header, calibration *value) {

@@ -24,4 +24,7 @@ static inline uint64_t ring_header_end(const ring_header *header) {
 /* The calibration in force, from the two slots. 0 if neither is good. */
 int ring_header_calibration(const ring_header *header, calibration *value);
 
+/* How many lanes of a ring may hold something, the first ones: all, if the header does not say. */
+uint32_t ring_header_lanes(const ring_header *header);
+
 #endif

@@ -174,7 +174,7 @@ static int take_orphan(summing *summing, orphan *ring) {
   uint8_t in_use[WEIR_MAX_LANES] = {0};
   orphan_item item;
   int result;
-  stat->lanes = ring->header.lane_count;
+  stat->lanes = ring->header.lane_count - ring->header.overflow_lanes;
   if (stat->segments == 0) stat->first_offset = ring->start_offset;
   while ((result = orphan_next(ring, summing->directory, &item)) == 1) {
     if (item.kind == ORPHAN_GAP) {
@@ -234,7 +234,7 @@ static int take_live(summing *summing) {
   if (!ring) return -ENOMEM;
   int error = orphan_read_ring(ring, summing->directory);
   if (error == 0) {
-    stat->lanes = ring->header.lane_count;
+    stat->lanes = ring->header.lane_count - ring->header.overflow_lanes;
     take_unreported(summing, ring);
     for (uint32_t i = 0; i < ring->header.lane_count; i++) {
       const lane_control *control = &ring->controls[i];

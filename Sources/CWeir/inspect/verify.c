@@ -29,7 +29,7 @@ static void check_ring_header(checker *checker, const orphan *ring) {
   const ring_header *header = &ring->header;
   calibration calibration;
   checker->out->bytes += sizeof *header;
-  if (header->reserved0 != 0 || !bytes_are_zero(&header->host, RING_FIXED_BYTES - offsetof(ring_header, host)) ||
+  if (!bytes_are_zero(&header->host, RING_FIXED_BYTES - offsetof(ring_header, host)) ||
       !bytes_are_zero(header->reserved2, sizeof header->reserved2) ||
       !bytes_are_zero(header->reserved3, sizeof header->reserved3) || header->unlaned_dropped[0] ||
       header->unlaned_reported[0]) {

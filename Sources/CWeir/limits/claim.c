@@ -34,6 +34,7 @@ static void measure(retention *retention) {
   if (now - retention->measured_at < LEAST_PAUSE_NS || load(&retention->batch_taken) > 0) return;
   retention->measured_at = now;
   if (sizes_of_log(retention->held->directory, &sizes) != 0) return;
+  if (__atomic_load_n(&retention->overflowing, __ATOMIC_RELAXED) > 0) return; /* these count twice */
   if (load(&retention->batch_taken) > 0) return; /* a batch was begun meanwhile: its file may be in the sum */
   /* The sum counts only if nothing changed meanwhile: a segment that is being sealed may be in it twice, or not. */
   __atomic_compare_exchange_n(&retention->used, &before, sizes.claimed, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE); /* B1 */

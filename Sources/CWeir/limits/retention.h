@@ -92,6 +92,7 @@ typedef struct retention {
 
   uint64_t used;        /* atomic: bytes of all files but batches in the making */
   uint64_t batch_taken; /* atomic: bytes that batches in the making may come to need, at most batch_reserve */
+  uint32_t overflowing; /* atomic: how many overflow lanes have room in `used` */
   uint64_t measured_at; /* monotonic: when the files were last added up. The preparer's */
   int recovering;       /* a recovery writes: it may use the reserve */
   uint32_t limited;     /* atomic: not even the reserve is free: no capture is accepted */

@@ -33,6 +33,7 @@ void weir_options_init(weir_options *options) {
                             .spare_lanes = 2,
                             .clock = WEIR_CLOCK_AUTO,
                             .lane_bytes = 1 << 20,
+                            .overflow_bytes = 128 << 20,
                             .segment_bytes = 8 << 20,
                             .max_event_bytes = WEIR_MAX_EVENT_BYTES,
                             .drain_interval_ns = 1000000,
@@ -325,15 +326,16 @@ static weir_status storage_failure(const intake *intake, const char *action, wei
  * the two places.
  */
 static void keep_counters(intake *intake) {
+  uint32_t lanes = lanes_in_play(intake);
   pthread_mutex_lock(&intake->callers.lock);
   callers_await(intake);
   for (int reason = 1; reason < WEIR_DROP_REASONS && !intake->counters_kept; reason++) {
     uint64_t sum = intake->ring.header->unlaned_dropped[reason];
-    for (uint32_t i = 0; i < intake->lane_count; i++) sum += intake->lanes[i].control->dropped[reason - 1];
+    for (uint32_t i = 0; i < lanes; i++) sum += intake->lanes[i].control->dropped[reason - 1];
     __atomic_add_fetch(&intake->dropped_after_close[reason], sum, __ATOMIC_RELAXED);
   }
   uint64_t overwritten = 0;
-  for (uint32_t i = 0; i < intake->lane_count; i++) overwritten += eviction_total(intake->lanes[i].control);
+  for (uint32_t i = 0; i < lanes; i++) overwritten += eviction_total(intake->lanes[i].control);
   __atomic_store_n(&intake->kept_overwritten, overwritten, __ATOMIC_RELAXED);
   intake->counters_kept = 1;
   pthread_mutex_unlock(&intake->callers.lock);
@@ -550,7 +552,8 @@ void weir_count(const weir_log *producer, weir_counters *counters) {
     counters->dropped[reason] = __atomic_load_n(&intake->dropped_after_close[reason], __ATOMIC_RELAXED);
   }
   counters->overwritten = __atomic_load_n(&intake->kept_overwritten, __ATOMIC_RELAXED);
-  for (uint32_t i = 0; i < intake->lane_count; i++) {
+  uint32_t lanes = lanes_in_play(intake);
+  for (uint32_t i = 0; i < lanes; i++) {
     const lane *lane = &intake->lanes[i];
     counters->accepted += __atomic_load_n(&lane->producer.accepted, __ATOMIC_RELAXED);
     counters->lanes_in_use += __atomic_load_n(&lane->taken, __ATOMIC_RELAXED) != 0;

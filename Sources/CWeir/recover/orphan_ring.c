@@ -210,8 +210,9 @@ static weir_status find_ring(recovery *recovery) {
 
 /*
  * Mends a ring that somebody cut short, if its header is whole, because the rest is worth having. A copy goes to
- * quarantine/; then the file gets its length back, filled with zeros. A lane whose first page is zero holds nothing,
- * and records of zeros fail their checksums. 1; 0 if it is no such ring; or a negative errno.
+ * quarantine/; then the file gets its length back, filled with zeros, overflow lanes and definitions with holes. A
+ * lane whose first page is zero holds nothing, and records of zeros fail their checksums. 1; 0 if it is no such ring;
+ * or a negative errno.
  */
 static int mend_cut_ring(recovery *recovery, int fd) {
   /* The header may be forged, and the full length takes disk and memory: of a larger ring an eighth must be left. */
@@ -221,14 +222,17 @@ static int mend_cut_ring(recovery *recovery, int fd) {
   struct stat status;
   int error = sys_status(fd, &status);
   int64_t count = sys_read_at(fd, header, sizeof *header, 0);
-  uint64_t bytes = header->file_bytes;
-  int is_cut = error == 0 && count == sizeof *header && ring_header_check(header, UINT64_MAX) == 0 &&
-               bytes > (uint64_t)status.st_size &&
-               (bytes <= SMALL_BYTES || bytes / LEAST_SHARE <= (uint64_t)status.st_size);
+  int good = error == 0 && count == sizeof *header && ring_header_check(header, UINT64_MAX) == 0;
+  uint64_t bytes = header->file_bytes, holes = good ? header->overflow_lanes * header->lane_stride : 0;
+  uint64_t lanes_end = header->lanes_at + header->lane_count * header->lane_stride - holes, filled = bytes - holes;
+  if (holes == 0) lanes_end = bytes;
+  int is_cut = good && bytes > (uint64_t)status.st_size &&
+               (filled <= SMALL_BYTES || filled / LEAST_SHARE <= (uint64_t)status.st_size);
   free(header);
   if (error != 0 || count < 0 || !is_cut) return error != 0 ? error : count < 0 ? (int)count : 0;
   error = quarantine_copy(recovery->held->directory, fd, RING_NAME, "the ring was cut short");
-  if (error >= 0) error = sys_allocate(fd, bytes);
+  if (error >= 0) error = sys_allocate(fd, lanes_end);
+  if (error >= 0 && holes > 0) error = sys_write_at(fd, "", 1, bytes - 1);
   if (error < 0) return error;
   recovery->report->ring_replaced = recovery->report->unknown_tail = 1;
   return 1;

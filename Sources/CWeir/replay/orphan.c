@@ -60,7 +60,8 @@ static int read_controls(orphan *ring) {
   /* A closed ring of another boot holds nothing, whatever its pages say. */
   if (ring->empty) memset(ring->header.unlaned_dropped, 0, sizeof ring->header.unlaned_dropped);
   if (ring->empty) return 0;
-  for (uint32_t lane = 0; error == 0 && lane < ring->header.lane_count; lane++) {
+  uint32_t lanes = ring_header_lanes(&ring->header);
+  for (uint32_t lane = 0; error == 0 && lane < lanes; lane++) {
     error = read_whole(ring->fd, &ring->controls[lane], sizeof *ring->controls,
                        ring->header.lanes_at + lane * ring->header.lane_stride);
   }
@@ -241,6 +242,11 @@ static int read_bytes(orphan *ring, int directory, uint64_t from, uint64_t to) {
 
 int orphan_settle(orphan *ring, int directory, uint32_t lane) {
   if (ring->settled[lane]) return 0;
+  if (lane >= ring_header_lanes(&ring->header)) { /* it was never used */
+    ring->from[lane] = ring->to[lane] = ring->drained.known[lane] ? ring->drained.position[lane] : 0;
+    ring->settled[lane] = 1;
+    return 0;
+  }
   const lane_control *control = &ring->controls[lane];
   view_lane(ring, lane);
   int plausible = drained_plausible(head_position(control->head), control->tail, ring->view.capacity);

@@ -7,6 +7,7 @@
 #include "capture/clock.h"
 #include "capture/detach.h"
 #include "capture/lane_pages.h"
+#include "capture/overflow_lanes.h"
 #include "directory/sizes.h"
 #include "format/calibration.h"
 #include "format/eviction.h"
@@ -38,6 +39,7 @@ static weir_status point_lanes(intake *intake, weir_error *error) {
   const ring_header *header = intake->ring.header;
   intake->lane_count = header->lane_count;
   intake->owned_lanes = header->lane_count - header->spare_lanes;
+  intake->first_overflow = intake->lanes_in_play = header->lane_count - header->overflow_lanes;
   uint8_t *memory;
   int result = sys_map_wiped(intake->lane_count * sizeof(lane), &memory);
   if (result != 0) {
@@ -108,7 +110,21 @@ uint64_t ring_file_bytes(const weir_options *options) {
   return RING_HEADER_BYTES + options->lane_count * lane_stride(options) + WEIR_TYPES_BYTES;
 }
 
-/* The header of a new ring, from the options. */
+/* Gives a header so many overflow lanes, which come after the options' lanes. */
+static void set_lanes(ring_header *header, const weir_options *options, uint32_t overflow_lanes) {
+  header->lane_count = options->lane_count + overflow_lanes;
+  header->spare_lanes = options->spare_lanes + overflow_lanes;
+  header->overflow_lanes = overflow_lanes;
+  header->lanes_in_play = lanes_word(options->lane_count);
+  header->types_at = header->lanes_at + header->lane_count * header->lane_stride;
+  header->file_bytes = header->types_at + WEIR_TYPES_BYTES;
+  header->header_crc = crc32c((uint8_t *)header + 16, RING_FIXED_BYTES - 16);
+}
+
+/*
+ * The header of a new ring, from the options. Without overflow lanes where the process could not have a file, or a
+ * mapping, that is so large.
+ */
 static void fill_header(ring_header *header, const intake *intake, const ring_start *start, uint32_t clock) {
   const weir_options *options = intake->options;
   uint64_t record = record_size(options->max_event_bytes);
@@ -118,20 +134,18 @@ static void fill_header(ring_header *header, const intake *intake, const ring_st
   header->minor = FORMAT_MINOR;
   header->opening = intake->producer.opening;
   header->log_id = intake->held->log_id;
-  header->lane_count = options->lane_count;
-  header->spare_lanes = options->spare_lanes;
   header->lane_bytes = options->lane_bytes;
   header->record_bytes = record;
   header->lanes_at = RING_HEADER_BYTES;
   header->lane_stride = stride;
-  header->types_at = RING_HEADER_BYTES + options->lane_count * stride;
   header->types_bytes = WEIR_TYPES_BYTES;
-  header->file_bytes = ring_file_bytes(options);
   header->base_offset = start->base_offset;
   header->log_end = start->base_offset;
   header->clock = clock;
   /* From its first moment on the ring has a good calibration: of two slots, at most one is being replaced. */
   header->calibration[0] = calibration_in_slot(start->calibration, 1);
+  set_lanes(header, options, overflow_lanes_count(options));
+  if (header->overflow_lanes > 0 && !sys_is_unbounded(header->file_bytes)) set_lanes(header, options, 0);
 }
 
 /*
@@ -141,7 +155,14 @@ static void fill_header(ring_header *header, const intake *intake, const ring_st
 static int write_empty(int fd, int fresh, const ring_header *header, const uint8_t *definitions) {
   int error = sys_write_at(fd, header, sizeof *header, 0);
   static const uint8_t zeros[LANE_CONTROL_BYTES];
-  for (uint32_t i = 0; i < header->lane_count && error == 0; i++) {
+  uint32_t lanes = header->lane_count - header->overflow_lanes;
+  if (!fresh && error == 0 && header->overflow_lanes > 0) {
+    /* Of an opening that was killed. Their control pages are zeros then. */
+    uint64_t bytes = header->overflow_lanes * header->lane_stride;
+    error = sys_remove_blocks(fd, header->lanes_at + lanes * header->lane_stride, bytes);
+    if (error == -EOPNOTSUPP) lanes = header->lane_count, error = 0;
+  }
+  for (uint32_t i = 0; i < lanes && error == 0; i++) {
     error = sys_write_at(fd, zeros, sizeof zeros, header->lanes_at + i * header->lane_stride);
   }
   for (uint64_t at = fresh ? header->types_bytes - sizeof zeros : 0; at < header->types_bytes && error == 0;
@@ -154,25 +175,27 @@ static int write_empty(int fd, int fresh, const ring_header *header, const uint8
 _Static_assert(WEIR_TYPES_BYTES % LANE_CONTROL_BYTES == 0, "whole pages of zeros");
 
 /*
- * Opens the file that becomes the ring, under its temporary name. A drained ring of the same size is reused: its blocks
- * are already allocated, so a full disk does not keep the log from opening. A half-made ring of an earlier opening is
- * reused too, so that at any moment there is either a ring or one being made. The directory is synced before the file
- * changes: otherwise a power cut could leave a ring with parts of both. What of the file does not count as used below
- * the byte limit yet is claimed: a file elsewhere counts under the ring's name alone.
+ * Opens the file that becomes the ring, under its temporary name. A drained ring of the same size, or of the size
+ * without overflow lanes, is reused: its blocks are already allocated, so a full disk does not keep the log from
+ * opening. A half-made ring of an earlier opening is reused too, so that at any moment there is either a ring or one
+ * being made. The directory is synced before the file changes: otherwise a power cut could leave a ring with parts of
+ * both. What of the file does not count as used below the byte limit yet is claimed: a file elsewhere counts under
+ * the ring's name alone.
  */
 static int open_new(const intake *intake, const ring_place *place, uint64_t bytes) {
   struct stat status;
   uint64_t used = 0;
   int error = sys_status_at(place->directory, place->name, &status), exists = error == 0;
-  if (exists && (uint64_t)status.st_size == bytes) {
-    used = bytes;
+  uint64_t counted = ring_file_bytes(intake->options);
+  if (exists && ((uint64_t)status.st_size == bytes || (uint64_t)status.st_size == counted)) {
+    used = counted;
     error = sys_rename(place->directory, place->name, place->new_name);
   } else if (error == -ENOENT) {
     error = sys_status_at(place->directory, place->new_name, &status);
-    if (error == 0 && place->where == RING_HERE) used = sizes_of_ring(&status);
+    if (error == 0 && place->where == RING_HERE) used = sizes_of_ring(place->directory, place->new_name, &status);
   }
   if (error != 0 && error != -ENOENT) return error;
-  error = used < bytes ? claim_bytes(intake->retention, bytes - used, 1) : 0;
+  error = used < counted ? claim_bytes(intake->retention, counted - used, 1) : 0;
   if (error != 0) return error;
   int fd = exists && used == 0 ? -ENOENT : sys_open_write(place->directory, place->new_name);
   if (fd == -ENOENT) return sys_open_create(place->directory, place->new_name);
@@ -274,7 +297,8 @@ void ring_mark_closed(intake *intake) {
 }
 
 int ring_is_drained(const intake *intake) {
-  for (uint32_t i = 0; i < intake->lane_count; i++) {
+  uint32_t lanes = lanes_in_play(intake);
+  for (uint32_t i = 0; i < lanes; i++) {
     const lane_control *control = intake->lanes[i].control;
     if (head_position(control->head) != control->tail) return 0;
     if (eviction_total(control) > control->reported[WEIR_LOST_OVERWRITTEN - 1]) return 0;
@@ -336,23 +360,25 @@ static weir_status check_spent(const intake *intake, spent_ring ring, const ring
  * stay holes until they are used, see lane_pages.c; where the file system can't allocate parts of a file, all of it. 0
  * or a negative errno.
  */
-static int allocate(int fd, const ring_header *header, int *whole) {
+static int allocate(int fd, ring_header *header, const weir_options *options, int *whole) {
   uint64_t lane = header->lane_stride, spare = header->lanes_at + (header->lane_count - header->spare_lanes) * lane;
   int error = sys_allocate(fd, header->lanes_at + lane);
   if (error == 0) error = sys_allocate_more(fd, spare, lane);
   if (error == 0) error = sys_allocate_more(fd, header->types_at, header->types_bytes);
   *whole = error == -EOPNOTSUPP;
-  return *whole ? sys_allocate(fd, header->file_bytes) : error;
+  if (!*whole) return error;
+  set_lanes(header, options, 0);
+  return sys_allocate(fd, header->file_bytes);
 }
 
 /* Answers the descriptor of the new ring's file, or a negative errno. Sets `*whole` if the file has all its blocks. */
-static int make_file(const intake *intake, const ring_place *place, const ring_header *header,
+static int make_file(const intake *intake, const ring_place *place, ring_header *header,
                      const uint8_t *definitions, int *whole) {
   int fd = open_new(intake, place, header->file_bytes);
   if (fd < 0) return fd;
   struct stat status;
   int error = sys_status(fd, &status);
-  if (error == 0) error = allocate(fd, header, whole);
+  if (error == 0) error = allocate(fd, header, intake->options, whole);
   if (error == 0) error = write_empty(fd, status.st_size == 0, header, definitions);
   if (error == 0) return fd;
   sys_close(fd);
@@ -360,7 +386,7 @@ static int make_file(const intake *intake, const ring_place *place, const ring_h
 }
 
 /* Makes the ring and maps it. `old` says where the previous ring was. */
-static weir_status create_at(intake *intake, const ring_start *start, const ring_header *header,
+static weir_status create_at(intake *intake, const ring_start *start, ring_header *header,
                              const uint8_t *definitions, ring_place *old, weir_error *error) {
   ring_place place;
   weir_status status = check_spent(intake, start->spent, old, error);

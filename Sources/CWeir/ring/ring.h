@@ -28,7 +28,7 @@ void ring_detach(intake *intake);
 void ring_mark_closed(intake *intake); /* call once the ring is drained and its events are on the disk */
 int ring_is_drained(const intake *intake); /* whether the log has everything in the ring, counts of refusals included */
 weir_status ring_remove(intake *intake, weir_error *error); /* removes a drained ring that lies elsewhere */
-uint64_t ring_file_bytes(const weir_options *options); /* of a new ring */
+uint64_t ring_file_bytes(const weir_options *options); /* of a new ring, without its overflow lanes */
 lane_view ring_lane_view(const intake *intake, uint32_t number);
 /*
  * The flag in the ring itself that a sync of a segment failed. After the process died it keeps recovery from syncing

@@ -142,6 +142,7 @@
 #define lane_let_threads_go weir_core_lane_let_threads_go
 #define lane_log_state weir_core_lane_log_state
 #define lane_pages_make weir_core_lane_pages_make
+#define lane_pages_release weir_core_lane_pages_release
 #define lane_set_up_threads weir_core_lane_set_up_threads
 #define lane_unreference weir_core_lane_unreference
 #define lines_can_be_released weir_core_lines_can_be_released
@@ -199,8 +200,12 @@
 #define orphan_types_read weir_core_orphan_types_read
 #define orphan_types_region weir_core_orphan_types_region
 #define overflow_find weir_core_overflow_find
+#define overflow_is_drained weir_core_overflow_is_drained
 #define overflow_is_fit weir_core_overflow_is_fit
-#define overflow_is_stuck weir_core_overflow_is_stuck
+#define overflow_lanes_count weir_core_overflow_lanes_count
+#define overflow_lanes_tend weir_core_overflow_lanes_tend
+#define overflow_lanes_wanted weir_core_overflow_lanes_wanted
+#define overflow_lanes_watch weir_core_overflow_lanes_watch
 #define prefaulter_start weir_core_prefaulter_start
 #define prefaulter_stop weir_core_prefaulter_stop
 #define prefaulter_wake weir_core_prefaulter_wake
@@ -250,6 +255,7 @@
 #define ring_file_bytes weir_core_ring_file_bytes
 #define ring_header_calibration weir_core_ring_header_calibration
 #define ring_header_check weir_core_ring_header_check
+#define ring_header_lanes weir_core_ring_header_lanes
 #define ring_is_drained weir_core_ring_is_drained
 #define ring_lane_view weir_core_ring_lane_view
 #define ring_mark_closed weir_core_ring_mark_closed
@@ -354,6 +360,7 @@
 #define sys_is_file weir_core_sys_is_file
 #define sys_is_locked weir_core_sys_is_locked
 #define sys_is_memory weir_core_sys_is_memory
+#define sys_is_unbounded weir_core_sys_is_unbounded
 #define sys_list weir_core_sys_list
 #define sys_lock weir_core_sys_lock
 #define sys_make_directory weir_core_sys_make_directory
@@ -374,6 +381,8 @@
 #define sys_populate weir_core_sys_populate
 #define sys_random weir_core_sys_random
 #define sys_read_at weir_core_sys_read_at
+#define sys_remove_blocks weir_core_sys_remove_blocks
+#define sys_remove_pages weir_core_sys_remove_pages
 #define sys_rename weir_core_sys_rename
 #define sys_rename_new weir_core_sys_rename_new
 #define sys_same_boot weir_core_sys_same_boot

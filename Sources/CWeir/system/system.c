@@ -311,6 +311,22 @@ int sys_allocate_more(int fd, uint64_t from, uint64_t bytes) {
   return allocate_in_pieces(fd, from, bytes, bare_fallocate, FALLOC_FL_KEEP_SIZE);
 }
 
+int sys_remove_blocks(int fd, uint64_t from, uint64_t bytes) {
+  FAULT();
+  OBSERVE(.fd = fd);
+  return allocate_in_pieces(fd, from, bytes, bare_fallocate, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE);
+}
+
+int sys_remove_pages(uint8_t *address, uint64_t bytes) {
+  FAULT();
+  return madvise(address, bytes, MADV_REMOVE) == 0 ? 0 : -errno;
+}
+
+int sys_is_unbounded(uint64_t file_bytes) {
+  struct rlimit limit;
+  return check_size_limit(file_bytes) == 0 && getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY;
+}
+
 int sys_truncate(int fd, uint64_t bytes) {
   FAULT();
   OBSERVE(.fd = fd);

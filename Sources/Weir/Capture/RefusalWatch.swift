@@ -48,7 +48,7 @@ extension DropReason {
 
   fileprivate func remedy(_ storage: WeirError.Code?) -> String {
     switch self {
-    case .full: "the disk can't keep up; raise laneBytes, or let captures wait (whenFull)"
+    case .full: "the disk can't keep up; raise laneBytes or overflowBytes, or let captures wait (whenFull)"
     case .noLane: "more threads capture at once than there are lanes; raise laneCount"
     case .tooLarge: "the events are larger than maximumEventBytes; capture less in an event, or raise the limit"
     case .storage where storage == .io:

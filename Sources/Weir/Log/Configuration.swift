@@ -22,6 +22,16 @@ extension Tracker {
     /// The size of a lane, in bytes. A power of two, and larger than the largest event. Default 1 MiB.
     public var laneBytes: Int
 
+    /// The maximum memory, in bytes, that captures take beyond the lanes while the drainer stands still, for instance
+    /// because the disk hangs. A thread whose lane is full continues in an overflow lane of ``laneBytes``. Once the
+    /// drainer continues, the memory is given back. What was accepted survives the death of the process, as in any lane.
+    ///
+    /// Default 128 MiB: 9 s of 100,000 events a second of 100 bytes. 0: captures on a full lane do what ``whenFull`` says
+    /// at once. There are at most 256 lanes in all. The memory is the ring's: page cache or, with ``ringDirectory`` on a
+    /// tmpfs, part of that. A memory limit of the process's container must have room for it. A ring on a frozen file
+    /// system can't take events, whatever this is: see ``ringDirectory``.
+    public var overflowBytes: Int
+
     /// The size of a segment file while it is being filled, in bytes. The first segment of an opening has 1 MiB, each
     /// further segment twice the size of the one before, up to this size. Default 8 MiB; range 1 MiB–1 GiB.
     public var segmentBytes: Int
@@ -114,6 +124,7 @@ extension Tracker {
       laneCount = core.laneCount
       spareLanes = core.spareLanes
       laneBytes = core.laneBytes
+      overflowBytes = core.overflowBytes
       segmentBytes = core.segmentBytes
       maximumEventBytes = core.maximumEventBytes
       drainInterval = core.drainInterval
@@ -132,8 +143,8 @@ extension Tracker {
 
     var core: CoreOptions {
       CoreOptions(
-        laneCount: laneCount, spareLanes: spareLanes, laneBytes: laneBytes, segmentBytes: segmentBytes,
-        maximumEventBytes: maximumEventBytes, drainInterval: drainInterval,
+        laneCount: laneCount, spareLanes: spareLanes, laneBytes: laneBytes, overflowBytes: overflowBytes,
+        segmentBytes: segmentBytes, maximumEventBytes: maximumEventBytes, drainInterval: drainInterval,
         whenFull: whenFull, clock: clock, createsDirectory: createDirectory,
         ringDirectory: ringDirectory, durability: durability, byteLimit: byteLimit, atByteLimit: atByteLimit,
         retention: retention, batchThreads: batchThreads, removeDelivered: removeDelivered, isThreadless: isThreadless)

@@ -8,6 +8,7 @@ package struct CoreOptions {
   var laneCount: Int
   var spareLanes: Int
   var laneBytes: Int
+  var overflowBytes: Int
   var segmentBytes: Int
   var maximumEventBytes: Int
   var drainInterval: Duration
@@ -29,7 +30,8 @@ package struct CoreOptions {
     weir_options_init(&options)
     return CoreOptions(
       laneCount: Int(options.lane_count), spareLanes: Int(options.spare_lanes), laneBytes: Int(options.lane_bytes),
-      segmentBytes: Int(options.segment_bytes), maximumEventBytes: Int(options.max_event_bytes),
+      overflowBytes: Int(options.overflow_bytes), segmentBytes: Int(options.segment_bytes),
+      maximumEventBytes: Int(options.max_event_bytes),
       drainInterval: .nanoseconds(Int64(clamping: options.drain_interval_ns)),
       whenFull: Tracker.OverflowPolicy(
         waitNanoseconds: options.full_wait_ns, overwrites: options.full_policy == UInt32(WEIR_FULL_DROP_OLDEST)),
@@ -45,6 +47,7 @@ package struct CoreOptions {
     options.lane_count = try number(laneCount, "laneCount")
     options.spare_lanes = try number(spareLanes, "spareLanes")
     options.lane_bytes = try number(laneBytes, "laneBytes")
+    options.overflow_bytes = try number(overflowBytes, "overflowBytes")
     options.segment_bytes = try number(segmentBytes, "segmentBytes")
     options.max_event_bytes = try number(maximumEventBytes, "maximumEventBytes")
     options.drain_interval_ns = drainInterval.wholeNanoseconds
@@ -111,6 +114,7 @@ struct OptionName {
     OptionName(core: "lane_count", swift: "laneCount"),
     OptionName(core: "spare_lanes", swift: "spareLanes"),
     OptionName(core: "lane_bytes", swift: "laneBytes"),
+    OptionName(core: "overflow_bytes", swift: "overflowBytes"),
     OptionName(core: "segment_bytes", swift: "segmentBytes"),
     OptionName(core: "max_event_bytes", swift: "maximumEventBytes"),
     OptionName(

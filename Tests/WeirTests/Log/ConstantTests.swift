@@ -43,6 +43,7 @@ struct ConstantTests {
     #expect(configuration.laneCount == 16)
     #expect(configuration.spareLanes == 2)
     #expect(configuration.laneBytes == 1 << 20)
+    #expect(configuration.overflowBytes == 128 << 20)
     #expect(configuration.segmentBytes == 8 << 20)
     #expect(configuration.drainInterval == .milliseconds(1))
     #expect(configuration.whenFull == .dropNewest)

@@ -20,6 +20,7 @@ struct OptionNameTests {
     ("laneBytes is 0; ", { $0.laneBytes = 0 }),
     ("laneBytes is 100000; ", { $0.laneBytes = 100_000 }),
     ("laneBytes is -4, ", { $0.laneBytes = -4 }),
+    ("overflowBytes is -1, ", { $0.overflowBytes = -1 }),
     ("segmentBytes is 1; ", { $0.segmentBytes = 1 }),
     ("segmentBytes is 2147483648; ", { $0.segmentBytes = 2 << 30 }),
     ("maximumEventBytes is 0; ", { $0.maximumEventBytes = 0 }),
