@@ -35,7 +35,7 @@ package func startThread(_ name: String, _ body: sending @escaping () -> Void) t
 }
 
 /// Runs work that waits for the disk on a thread of its own, because tasks share their threads.
-package func onThread<Answer: Sendable>(
+package func onDiskThread<Answer: Sendable>(
   _ body: @escaping @Sendable () throws(WeirError) -> Answer
 ) async throws(WeirError) -> Answer {
   let result = await withCheckedContinuation { (continuation: CheckedContinuation<Result<Answer, WeirError>, Never>) in

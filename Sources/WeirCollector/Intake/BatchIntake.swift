@@ -111,7 +111,7 @@
     private func onDisk<Answer: Sendable>(
       _ body: @escaping @Sendable () throws(WeirError) -> Answer
     ) async throws(Problem) -> Answer {
-      do throws(WeirError) { return try await onThread(body) } catch { throw .log(error) }
+      do throws(WeirError) { return try await onDiskThread(body) } catch { throw .log(error) }
     }
 
     // MARK: The body

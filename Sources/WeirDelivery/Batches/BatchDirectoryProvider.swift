@@ -44,7 +44,7 @@ public final class BatchDirectoryProvider: BatchProvider, Sendable {
 
   /// Copies the segment's file. Waits for the disk.
   public func deliver(_ segment: BatchSegment) async throws -> Verdict {
-    try await onThread { () throws(WeirError) in try self.copy(segment) }
+    try await onDiskThread { () throws(WeirError) in try self.copy(segment) }
     return .accepted
   }
 
