@@ -175,10 +175,9 @@ struct BatchDeliveryTests {
       let dispatcher = try dispatcher(tracker)
       let provider = ScriptedBatches()
       try dispatcher.add(batchesTo: provider, options: .asCaptured)
-      let isOver = Atomic<Bool>(false)
       await withTaskGroup(of: Void.self) { group in
         group.addTask {
-          while !isOver.load(ordering: .relaxed) {
+          while !Task.isCancelled {
             tracker.track("busy")
             try? await Task.sleep(for: .microseconds(100))
           }
@@ -189,7 +188,7 @@ struct BatchDeliveryTests {
           _ = await dispatcher.flush(timeout: patience)
           #expect(provider.accepted.last?.offsets.upperBound ?? 0 >= end)
         }
-        isOver.store(true, ordering: .relaxed)
+        group.cancelAll()
       }
       #expect(provider.accepted.count < 100)
       await dispatcher.shutdown(budget: patience)
