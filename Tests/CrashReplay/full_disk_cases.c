@@ -47,6 +47,7 @@ static weir_status open_log(const place *place, weir_log **log, weir_recovery *r
   options.lane_count = 2;
   options.spare_lanes = 1;
   options.lane_bytes = LANE_BYTES;
+  options.overflow_bytes = 0;
   options.max_event_bytes = 1024;
   options.segment_bytes = SEGMENT_PAGES * PAGE;
   options.ring_directory = place->ring;

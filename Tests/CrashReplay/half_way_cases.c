@@ -50,6 +50,7 @@ static weir_status open_tiny(const char *path, weir_log **log, weir_recovery *re
   options.lane_count = 2;
   options.spare_lanes = 1;
   options.lane_bytes = 8192;
+  options.overflow_bytes = 0;
   options.max_event_bytes = 1024;
   options.segment_bytes = 139264;
   options.drain_interval_ns = UINT64_C(10000000000);

@@ -52,6 +52,7 @@ static weir_status open_log(const life *life, weir_log **log, weir_recovery *rec
   options.lane_count = 3;
   options.spare_lanes = 1;
   options.lane_bytes = 65536;
+  options.overflow_bytes = 0;
   options.max_event_bytes = 1024;
   options.segment_bytes = 139264;
   options.full_wait_ns = UINT64_MAX;

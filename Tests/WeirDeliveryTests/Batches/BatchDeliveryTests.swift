@@ -116,7 +116,7 @@ struct BatchDeliveryTests {
       let tracker = try Tracker(
         directory: directory + "/log",
         configuration: quiet {
-          $0.segmentBytes = 256 << 10
+          $0.segmentBytes = 1 << 19
           $0.batchThreads = threads
           $0.whenFull = .block
         })
@@ -315,6 +315,7 @@ struct BatchDeliveryTests {
         let dispatcher = try Dispatcher(directory: log, configuration: configuration())
         var options = DeliveryOptions.asCaptured
         options.backoff.least = .seconds(3600)
+        options.backoff.most = .seconds(3600)
         try dispatcher.add(
           batchesTo: BatchDirectoryProvider(directory + "/archive", name: name), options: options)
         try dispatcher.start()
