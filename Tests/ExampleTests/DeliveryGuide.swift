@@ -46,6 +46,25 @@ import WeirTesting
     #expect(try String(contentsOfFile: "\(spool)/\(file)", encoding: .utf8).contains(#""fields":{"order":41}"#))
   }
 
+  @Test func `a closure is a provider`() async throws {
+    let scratch = try Scratch()
+    let tracker = try Tracker(directory: scratch.path + "/events")
+    let dispatcher = try Dispatcher(tracker)
+    let sink = ReceivedNames()
+    // snippet
+    let names = ClosureProvider("names") { events in
+      await sink.add(events.map(\.name))
+      return events.map { _ in .accepted }
+    }
+    try dispatcher.add(names)
+    // end
+    #expect(tracker.track("checkout.completed", fields: ["order": 41]).isAccepted)
+    let delivery = Task { try await dispatcher.run(budget: .seconds(900)) }
+    delivery.cancel()
+    _ = try await delivery.value
+    #expect(await sink.names == ["checkout.completed"])
+  }
+
   @Test func `batch segments leave whole`() async throws {
     let scratch = try Scratch()
     let tracker = try Tracker(directory: scratch.path + "/events")
@@ -66,25 +85,6 @@ import WeirTesting
     while let event = try copy.next() { print(event.offset, event.id, event.fields) }
     // end
     #expect(try EventReader(directory: archive + "/" + log).next()?.id == id)
-  }
-
-  @Test func `a closure is a provider`() async throws {
-    let scratch = try Scratch()
-    let tracker = try Tracker(directory: scratch.path + "/events")
-    let dispatcher = try Dispatcher(tracker)
-    let sink = ReceivedNames()
-    // snippet
-    let names = ClosureProvider("names") { events in
-      await sink.add(events.map(\.name))
-      return events.map { _ in .accepted }
-    }
-    try dispatcher.add(names)
-    // end
-    #expect(tracker.track("checkout.completed", fields: ["order": 41]).isAccepted)
-    let delivery = Task { try await dispatcher.run(budget: .seconds(900)) }
-    delivery.cancel()
-    _ = try await delivery.value
-    #expect(await sink.names == ["checkout.completed"])
   }
 }
 
