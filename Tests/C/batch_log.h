@@ -126,6 +126,7 @@ static inline weir_log *open_log(const char *directory, uint64_t segment_bytes) 
   weir_options_init(&options);
   options.lane_count = 4;
   options.lane_bytes = 1 << 20;
+  options.overflow_bytes = 0;
   options.max_event_bytes = 4096;
   options.segment_bytes = segment_bytes;
   weir_log *log = NULL;

@@ -107,6 +107,7 @@ static inline weir_log *open_said(const char *directory, int small, weir_recover
   weir_options_init(&options);
   options.max_event_bytes = 1024;
   options.lane_bytes = small ? 16384 : 1 << 20;
+  options.overflow_bytes = 0;
   options.full_wait_ns = UINT64_MAX;
   options.drain_interval_ns = UINT64_C(10000000000);
   if (small) options.segment_bytes = 131072 + 2 * (WEIR_RECORD_HEADER_BYTES + 1024);

@@ -15,6 +15,7 @@ static weir_log *open_overwriting(const char *directory, uint64_t wait_ns, weir_
   weir_options_init(&options);
   options.lane_count = 4;
   options.lane_bytes = 16384;
+  options.overflow_bytes = 0;
   options.max_event_bytes = 1024;
   options.segment_bytes = 1 << 18;
   options.full_wait_ns = wait_ns;

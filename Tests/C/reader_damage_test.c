@@ -224,6 +224,7 @@ static weir_status open_small_log(const char *path, weir_log **log, weir_error *
   options.lane_count = 2;
   options.spare_lanes = 1;
   options.lane_bytes = 4096;
+  options.overflow_bytes = 0;
   options.max_event_bytes = 1024;
   options.segment_bytes = 1 << 20;
   options.create = 0;

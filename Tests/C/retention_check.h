@@ -25,6 +25,7 @@ static inline weir_options small_options(void) {
   options.lane_count = LANES;
   options.spare_lanes = 1;
   options.lane_bytes = LANE;
+  options.overflow_bytes = 0;
   options.max_event_bytes = 1024;
   options.segment_bytes = SEGMENT;
   options.full_wait_ns = UINT64_MAX;

@@ -78,6 +78,7 @@ static weir_status open_at(const char *ring, weir_log **log, weir_recovery *reco
   weir_options_init(&options);
   options.lane_count = 3;
   options.lane_bytes = 65536;
+  options.overflow_bytes = 2 * options.lane_bytes;
   options.max_event_bytes = 1024;
   options.segment_bytes = 1 << 18;
   options.drain_interval_ns = UINT64_C(10000000000);

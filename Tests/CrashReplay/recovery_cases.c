@@ -98,6 +98,7 @@ static weir_status open_tiny(const char *path, const char *ring, uint64_t interv
   options.lane_count = 3;
   options.spare_lanes = 1;
   options.lane_bytes = 8192;
+  options.overflow_bytes = 2 * options.lane_bytes;
   options.max_event_bytes = 1024;
   options.segment_bytes = 139264;
   options.full_wait_ns = UINT64_MAX;

@@ -13,7 +13,7 @@ behind `fields` in hexadecimal, attributes, context (its number) and context_byt
 standard error: what was passed over. Exit status: 0 nothing is damaged, 1 something
 is, 2 there is no log, or one of a newer version.
 """
-import fcntl, os, re, struct, subprocess, sys
+import fcntl, mmap, os, re, struct, subprocess, sys
 
 from read_blocks import GAP, HOLE, NO_LANE, NOTICES, SEAL, Block, Definition, Record
 from read_blocks import crc32c, definitions, eight, is_zero, monotonic_of, time_of, u32, u64
@@ -105,7 +105,7 @@ class Ring:
   """The lanes of a writer that died: what no segment has yet."""
 
   def __init__(self, log):
-    self.log, self.data = log, log.bytes_of('ring')
+    self.log, self.data = log, log.mapped('ring')
     require(len(self.data) >= 4096 and self.data[:8] == b'WEIRRING', 'no ring')
     major, _, crc = struct.unpack_from('<2HI', self.data, 8)
     if major > 1: raise Unreadable('the ring was written by a newer version')
@@ -115,6 +115,9 @@ class Ring:
     if incompatible: raise Unreadable('the ring was written by a newer version')
     require(file_bytes <= len(self.data), 'the ring is cut')
     self.log_end, types_end, closed = struct.unpack_from('<3Q', self.data, 512)
+    in_play, complement = struct.unpack_from('<2I', self.data, 544)
+    is_possible = self.lane_count - u32(self.data, 132) <= in_play <= self.lane_count
+    self.lanes = in_play if is_possible and in_play ^ complement == 0xffffffff else self.lane_count
     self.log_id = u64(self.data, 136)
     self.boot_id = self.data[112:128]
     is_of_another_boot = self.boot_id != boot_id()
@@ -147,8 +150,8 @@ class Ring:
     if self.is_empty: return
     if start > log.next: log.say('ring', 512, f'offsets {log.next} to {start - 1} are missing')
     log.next = max(log.next, start)
-    for lane in range(self.lane_count): self.read_lane(lane)
-    for lane in range(self.lane_count): self.read_gaps(lane, self.control(lane) + 8, self.control(lane) + 192)
+    for lane in range(self.lanes): self.read_lane(lane)
+    for lane in range(self.lanes): self.read_gaps(lane, self.control(lane) + 8, self.control(lane) + 192)
     self.read_gaps(NO_LANE, 640 + 8, 768 + 8)
 
   def control(self, lane): return self.lanes_at + lane * self.stride
@@ -357,6 +360,12 @@ class Log:
 
   def bytes_of(self, name):
     with open(os.path.join(self.directory, name), 'rb') as file: return file.read()
+
+  def mapped(self, name):
+    """The same for a file that is mostly holes."""
+    with open(os.path.join(self.directory, name), 'rb') as file:
+      size = os.fstat(file.fileno()).st_size
+      return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) if size else b''
 
   def unpacked(self, name):
     """What the lz4 tool makes of a batch segment: of a damaged one, what comes before the damage."""
