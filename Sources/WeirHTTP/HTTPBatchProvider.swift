@@ -34,7 +34,8 @@
   /// | 200–299 | accepted |
   /// | 422 | rejected: the segment is damaged; its events go to the dead letters |
   /// | 413 | the endpoint takes no file of this size: `DeliveryStopped` |
-  /// | 400, 408, 409, 425, 429, 500–599 | retry, not before `Retry-After` |
+  /// | 415, 501, 505 | the endpoint takes no such files: `DeliveryStopped` |
+  /// | 400, 408, 409, 425, 429, other errors from 500 on | retry, not before `Retry-After` |
   /// | any other | `DeliveryStopped` |
   ///
   /// ``HTTPConfiguration/statusRules`` come first. The same segment may be put more than once, after a kill or an answer
@@ -134,6 +135,10 @@
         throw DeliveryStopped(
           "\(endpoint) takes no segment of \(segment.byteCount) bytes (\(answer.summary)); raise its limit, or make "
             + "segments smaller (Tracker.Configuration.segmentBytes)")
+      case 415:
+        throw DeliveryStopped(
+          "\(endpoint) does not know the format of the segment \(segment.fileName) (\(answer.summary)); update what "
+            + "answers there")
       case 400, 408, 409, 425, 429, 500, 502...504, 506...599: return try retry(answer)
       default: break
       }

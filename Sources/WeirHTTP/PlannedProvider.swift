@@ -61,6 +61,10 @@
       guard let destination = entry.destination, destination.isURL else {
         throw WeirError(.invalid, "the plan's provider \(entry.name) has no URL")
       }
+      guard destination.failover == nil else {
+        throw WeirError(
+          .invalid, "batch segments have no failover; leave failover out of the plan's provider \(entry.name)")
+      }
       var configuration = HTTPConfiguration()
       configuration.logger = nil
       configuration.timeout = max(.seconds(1), entry.options.attemptTimeout * 4 / 5)

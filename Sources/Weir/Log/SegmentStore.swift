@@ -52,7 +52,7 @@ package struct SegmentStore: Sendable {
       throw WeirError(.invalid, "\(logName.debugDescription) is no log's id; 16 hexadecimal digits are", path: path)
     }
     try calls.makeDirectories(path)
-    let root = try calls.openDirectory(path)
+    let root = try calls.openDirectory(rootPath)
     try calls.makeDirectory(logName, in: root)
     try calls.syncDirectory(root)
     let log = try calls.openDirectory(logName, in: root)
@@ -62,9 +62,12 @@ package struct SegmentStore: Sendable {
       name, logName, file: try calls.create(temporary, in: log), named: temporary, in: log, calls: calls)
   }
 
+  /// With the slash, the path may be a link to the directory, such as one on another disk.
+  private var rootPath: String { path.hasSuffix("/") ? path : path + "/" }
+
   private func directory() throws(WeirError) -> Descriptor? {
     do throws(WeirError) {
-      return try calls.openDirectory(path)
+      return try calls.openDirectory(rootPath)
     } catch {
       guard error.code == .missing else { throw error }
       return nil
@@ -122,17 +125,33 @@ package struct IncomingSegment: Sendable {
   package func finish() throws(WeirError) -> SegmentStore.Arrival {
     do throws(WeirError) {
       let own = try SegmentFile.read(temporary, as: name, in: directory.path)
-      let other = SegmentName(base: name.base, isBatch: !name.isBatch)
-      if let there = try summary(other), try isSame(there, own) { return try keep() }
-      if let there = try summary(name), try isSame(there, own), try hasSameBytes() || !isWhole { return try keep() }
+      if try isThere(own) { return try keep() }
       try calls.syncData(file)
-      try calls.rename(temporary, to: name.text, in: directory)
+      // The disk may have taken long, and another segment may have got the name meanwhile.
+      let isKnown = try Self.naming.withLock { _ throws(WeirError) -> Bool in
+        guard try !isThere(own) else { return true }
+        try calls.rename(temporary, to: name.text, in: directory)
+        return false
+      }
+      guard !isKnown else { return try keep() }
       try calls.syncDirectory(directory)
       return .new
     } catch {
       discard()
       throw error
     }
+  }
+
+  /// Held between the check of what a name has and the rename: two copies of a log may send different segments of one
+  /// name at once, and only one of them may be accepted.
+  private static let naming = Lock(0)
+
+  /// Whether the segment is there. Throws `unsafe` if another one has its name.
+  private func isThere(_ own: SegmentSummary?) throws(WeirError) -> Bool {
+    let other = SegmentName(base: name.base, isBatch: !name.isBatch)
+    if let there = try summary(other), try isSame(there, own) { return true }
+    guard let there = try summary(name), try isSame(there, own) else { return false }
+    return try hasSameBytes() || !isWhole
   }
 
   /// The segment is there. It may have got its name just before a kill, so its name must reach the disk.

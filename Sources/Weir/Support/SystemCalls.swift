@@ -54,7 +54,7 @@ package struct SystemCalls: Sendable {
 
   package func openDirectory(_ name: String, in directory: Descriptor) throws(WeirError) -> Descriptor {
     let at = directory.number
-    let path = directory.path + "/" + name
+    let path = directory.path + (directory.path.hasSuffix("/") ? "" : "/") + name
     let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
     return Descriptor(try check(.openDirectory, path) { openat(at, name, flags) }, path)
   }

@@ -178,7 +178,9 @@
       case .digest: .text(400, "the body is not what its Content-Digest says; send it again\n").closing()
       case .log(let error):
         switch error.code {
-        case .invalid, .version: .text(422, "the segment is not whole: \(error.message)\n")
+        case .invalid: .text(422, "the segment is not whole: \(error.message)\n")
+        // The segment is right, so its source must keep it until this program is newer.
+        case .version: .text(415, "\(error.message)\n")
         case .unsafe: .text(409, "\(error.message)\n")
         // The body may not have come to its end.
         case .noSpace: .text(507, "\(error.message)\n").retry(after: 5).closing()

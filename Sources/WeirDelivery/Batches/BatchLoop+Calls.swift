@@ -117,9 +117,7 @@ extension BatchLoop {
       outcomes.damaged = from.missing - min(from.missing, to.missing)
     }
     span.passed(upTo: end, outcomes)
-    attemptsOfSegment = 0
-    packed = nil
-    unsealed = nil
+    settled()
   }
 
   /// Writes the events up to `end` to the dead letters, as far as they can be read, and settles them as rejected.
@@ -154,12 +152,18 @@ extension BatchLoop {
     }
     next = end
     try write()
+    settled()
+  }
+
+  private static var mostLetters: Int { 1_000 }
+
+  /// The provider is done with the segment, and the room of its compressed file is given back at once.
+  private func settled() {
+    if packed != nil { try? removePacked() }
     attemptsOfSegment = 0
     packed = nil
     unsealed = nil
   }
-
-  private static var mostLetters: Int { 1_000 }
 
   private func note(_ segment: BatchSegment, _ answer: DeliveryAnswer?, _ began: Timestamp, _ took: Duration) {
     let all = OffsetRanges(all: segment.offsets)

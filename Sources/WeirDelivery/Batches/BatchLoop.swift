@@ -292,7 +292,8 @@ final class BatchLoop: WorkerLoop {
     if ending == nil, let wanted = taken.ending {
       ending = wanted
       endingSince = clock.now
-      if case .shutdown = wanted { signal(.shutdown) }
+      // Without time for another look, the last one stands: it may have found that the rest waits for the writer.
+      if case .shutdown(_, let deadline) = wanted, clock.now < deadline { signal(.shutdown) }
     } else if taken.ending == .abandonment {
       ending = .abandonment
     } else if case .shutdown(_, let sooner) = taken.ending, case .shutdown(_, let late) = ending, sooner < late {

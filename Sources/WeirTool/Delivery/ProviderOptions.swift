@@ -292,6 +292,7 @@
       let given = [
         ("--preset", givenPreset != nil), ("--user", !user.isEmpty), ("--project", !project.isEmpty),
         ("--table", givenTable != nil), ("--failover", failover != nil), ("--gzip", gzip), ("--lz4", lz4),
+        ("--concurrency", concurrency != nil),
       ]
       return given.first(where: \.1)?.0
     }
