@@ -11,9 +11,10 @@
     /// try dispatcher.add(plan) { try HTTPProvider($0) }
     /// ```
     ///
-    /// The plan determines compression, concurrency, TLS, the second endpoint and, if the plan has any, the status rules; and
-    /// `configuration` the rest. If the sum of ``HTTPConfiguration/timeout`` and ``HTTPConfiguration/callTime`` is not
-    /// below `DeliveryOptions.attemptTimeout`, the first is at most half of that time, and the second at most a third.
+    /// The plan determines compression, concurrency, TLS, the second endpoint and, if the plan has any, the status
+    /// rules; and `configuration` the rest. If the sum of ``HTTPConfiguration/timeout`` and
+    /// ``HTTPConfiguration/callTime`` is not below `DeliveryOptions.attemptTimeout`, the first is at most half of that
+    /// time, and the second at most a third.
     ///
     /// Reads the key. Throws `invalid` if the entry has no URL, if the key or a certificate is missing or unusable, and
     /// what ``init(_:name:configuration:client:)`` throws.

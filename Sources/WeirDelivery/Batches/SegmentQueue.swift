@@ -13,6 +13,14 @@ struct SegmentQueue {
     case gap(until: Offset)
     /// No sealed segment has offsets at or above the position.
     case nothing
+
+    /// Whether offsets are passed over.
+    fileprivate var isLoss: Bool {
+      switch self {
+      case .segment, .nothing: false
+      case .unreadable, .gap: true
+      }
+    }
   }
 
   private let directory: String
@@ -30,8 +38,14 @@ struct SegmentQueue {
 
   /// Finds the segment that holds `position`, or the first one after it. Lists the directory if the last listing has
   /// none.
+  ///
+  /// A file that gets another name during a listing of a large directory may be in it under neither. So what would be
+  /// passed over is looked for in a second listing.
   mutating func next(at position: Offset) throws(WeirError) -> Found {
-    if let found = try look(at: position) { return found }
+    if let found = try look(at: position), !found.isLoss { return found }
+    try list()
+    let found = try look(at: position) ?? .nothing
+    guard found.isLoss else { return found }
     try list()
     return try look(at: position) ?? .nothing
   }

@@ -64,8 +64,8 @@ struct WorkerReader {
     return kept?.watch
   }
 
-  /// Returns the next events or the next skip. Call ``mayHaveMore(after:_:)`` first. `offset` is the place to start if nothing
-  /// was read yet. If this throws, the next call starts there again.
+  /// Returns the next events or the next skip. Call ``mayHaveMore(after:_:)`` first. `offset` is the place to start if
+  /// nothing was read yet. If this throws, the next call starts there again.
   mutating func next(from offset: Offset) throws(WeirError) -> Found {
     if !skips.all.isEmpty { return .skip(skips.all.removeFirst()) }
     if let block { return .events(block, from: place) }

@@ -47,8 +47,8 @@
 
     /// Returns the default name of the provider's cursor. The name is the same for the same provider, and different for
     /// different providers, because each provider needs its own cursor. `place` distinguishes providers with one
-    /// address: a table, a project. A key does not distinguish providers, because a key may change. `kind` takes the place
-    /// of the preset's name, and of `files`.
+    /// address: a table, a project. A key does not distinguish providers, because a key may change. `kind` takes the
+    /// place of the preset's name, and of `files`.
     func name(_ preset: HTTPPresetName, place: [String] = [], kind: String? = nil) -> String {
       switch self {
       case .files(let path):
