@@ -361,6 +361,23 @@ struct BatchDeliveryTests {
     }
   }
 
+  @Test func `a destination may be a link, and no compressed file outlives its delivery`() async throws {
+    try await withDirectoryAsync { directory in
+      let tracker = try Tracker(directory: directory + "/log", configuration: quiet())
+      let dispatcher = try dispatcher(tracker)
+      try FileManager.default.createDirectory(atPath: directory + "/disk", withIntermediateDirectories: false)
+      try FileManager.default.createSymbolicLink(
+        atPath: directory + "/archive", withDestinationPath: directory + "/disk")
+      try dispatcher.add(batchesTo: BatchDirectoryProvider(directory + "/archive"), options: .asCaptured)
+      let captured = try capture(10, in: tracker)
+      #expect(await dispatcher.flush(timeout: patience)["batches"]?.pending == 0)
+      let copy = try onlyLog(in: directory + "/disk")
+      #expect(try ids(in: copy) == captured)
+      #expect(!FileManager.default.fileExists(atPath: directory + "/log/cursors/batches.segment.weir.lz4"))
+      await dispatcher.shutdown(budget: .zero)
+    }
+  }
+
   @Test func `segments are removed once every provider has them`() async throws {
     try await withDirectoryAsync { directory in
       let tracker = try Tracker(
