@@ -14,7 +14,7 @@ import Weir
 ///
 /// A segment is accepted once its file is on disk under its name. A kill at any moment leaves whole files, and a file
 /// named `incoming-…` that the next start removes. A segment that comes again is recognised, and leaves one file. If the
-/// name has another segment, because a copy of the log lived on by itself, delivery fails until somebody keeps the two
+/// name has another segment, because a copy of the log lived on by itself, delivery stops until somebody keeps the two
 /// apart.
 ///
 /// **Several logs** may have one directory, and so may the processes that deliver them, but one log must be delivered to
@@ -42,9 +42,15 @@ public final class BatchDirectoryProvider: BatchProvider, Sendable {
     store = SegmentStore(path, calls: calls)
   }
 
-  /// Copies the segment's file. Waits for the disk.
+  /// Copies the segment's file. Waits for the disk. Throws ``DeliveryStopped`` if another segment has the file's name.
   public func deliver(_ segment: BatchSegment) async throws -> Verdict {
-    try await onDiskThread { () throws(WeirError) in try self.copy(segment) }
+    do throws(WeirError) {
+      try await onDiskThread { () throws(WeirError) in try self.copy(segment) }
+    } catch {
+      // Somebody has to keep the copies of the log apart: no further try ends that.
+      guard error.code != .unsafe else { throw DeliveryStopped(error.message) }
+      throw error
+    }
     return .accepted
   }
 
