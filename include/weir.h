@@ -902,10 +902,10 @@ typedef struct weir_segment {
 } weir_segment;
 
 /*
- * Reads what the file `name` in a directory says of itself: header and seal, no event. `name` ends in `.lz4` for a batch
- * segment, and only then; `base` is the segment's first offset, as its name has it in a log. With `of_log` the directory
- * is a log's, and a segment of another log is INVALID. Writes nothing. Errors: INVALID (also without a good header and a
- * good seal), MISSING, and as weir_verify.
+ * Reads what the file `name` in a directory says of itself: header and seal, no event. `name` ends in `.lz4` for a
+ * batch segment, and only then; `base` is the segment's first offset, as its name has it in a log. With `of_log` the
+ * directory is a log's, and a segment of another log is INVALID. Writes nothing. Errors: INVALID (also without a good
+ * header and a good seal), MISSING, and as weir_verify.
  */
 weir_status weir_read_segment(const char *directory, const char *name, uint64_t base, int32_t of_log,
                               weir_segment *segment, weir_error *error);

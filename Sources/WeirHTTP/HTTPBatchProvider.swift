@@ -14,8 +14,8 @@
     import Foundation
   #endif
 
-  /// Delivers batch segments over HTTP: each with one PUT, to another Weir (`weir collect`) or to any server that stores
-  /// what is put.
+  /// Delivers batch segments over HTTP: each with one PUT, to another Weir (`weir collect`) or to any server that
+  /// stores what is put.
   ///
   /// ```swift
   /// let archive = try HTTPBatchProvider("https://weir.example.com/batches", authorization: .bearer(token))
@@ -38,8 +38,8 @@
   /// | 400, 408, 409, 425, 429, other errors from 500 on | retry, not before `Retry-After` |
   /// | any other | `DeliveryStopped` |
   ///
-  /// ``HTTPConfiguration/statusRules`` come first. The same segment may be put more than once, after a kill or an answer
-  /// that was lost, always with the same content.
+  /// ``HTTPConfiguration/statusRules`` come first. The same segment may be put more than once, after a kill or an
+  /// answer that was lost, always with the same content.
   ///
   /// **Threads and security** are those of ``HTTPProvider``. There is no failover.
   public final class HTTPBatchProvider: BatchProvider, Sendable {
@@ -61,8 +61,8 @@
     ///     ``HTTPConfiguration/timeout`` of 4 minutes and a ``HTTPConfiguration/readTimeout`` of one, because files are
     ///     larger than batches of events, and the other side checks them before it answers.
     ///
-    /// Throws `invalid` if the address is invalid, the name can't be a cursor's name, a request can't carry a header, or
-    /// the configuration has a failover.
+    /// Throws `invalid` if the address is invalid, the name can't be a cursor's name, a request can't carry a header,
+    /// or the configuration has a failover.
     public init(
       _ endpoint: String, name: String = "batches", authorization: HTTPHeader? = nil,
       configuration: HTTPConfiguration? = nil

@@ -99,10 +99,10 @@
     /// must stay below `DeliveryOptions.attemptTimeout`, which is 30 s: a cancelled call returns no verdicts.
     public var callTime = Duration.seconds(10)
 
-    /// The maximum number of requests of one ``HTTPProvider/deliver(_:)`` call that are in flight at the same time, each
-    /// on a connection of its own. Default 1, which keeps the order: a request is sent when the request before it is
-    /// answered. With more, the endpoint may get the requests of a call in any order, and the next call begins when all
-    /// of them are answered. At least 1.
+    /// The maximum number of requests of one ``HTTPProvider/deliver(_:)`` call that are in flight at the same time,
+    /// each on a connection of its own. Default 1, which keeps the order: a request is sent when the request before it
+    /// is answered. With more, the endpoint may get the requests of a call in any order, and the next call begins when
+    /// all of them are answered. At least 1.
     ///
     /// A call has as many requests as its events need by ``HTTPLimits``. So to have `n` requests in flight, let a call
     /// have `n` times the vendor's limit of events, with `FlushPolicy.maximumEvents` and `FlushPolicy.maximumBytes`.

@@ -17,8 +17,8 @@
   ///
   /// **Requests.** A call of ``deliver(_:)`` is cut into requests within the vendor's limits. They are sent one after
   /// the other over a connection that stays open, or several at a time (``HTTPConfiguration/concurrency``), compressed
-  /// with gzip. The verdicts of the answers are combined: if the third of five requests fails, the verdicts of the first
-  /// two count, and the remaining events are retried. An
+  /// with gzip. The verdicts of the answers are combined: if the third of five requests fails, the verdicts of the
+  /// first two count, and the remaining events are retried. An
   /// event that is larger than the vendor allows is rejected here, and never cut. After a request that runs out of
   /// time, as on a slow link, the following requests are smaller, down to one event, and grow again slowly.
   ///

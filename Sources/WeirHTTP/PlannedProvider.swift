@@ -57,7 +57,8 @@
   }
 
   extension HTTPBatchProvider {
-    /// Creates the provider of an entry whose destination is a URL that takes batch segments. Its key is a bearer token.
+    /// Creates the provider of an entry whose destination is a URL that takes batch segments. Its key is a bearer
+    /// token.
     package convenience init(batchesOf entry: DeliveryPlan.Entry) throws(WeirError) {
       guard let destination = entry.destination, destination.isURL else {
         throw WeirError(.invalid, "the plan's provider \(entry.name) has no URL")

@@ -114,8 +114,8 @@ def main():
     write(os.path.join(package, "Package.swift"), manifest(found[1]))
     for name, program in programs.items():
         write(os.path.join(package, "Sources", name, "main.swift"), program)
-    command = [swift, "build", "-j", jobs, "-debug-info-format", "none", "--disable-index-store", "--package-path", package,
-               "--scratch-path", os.path.join(build, "build")]
+    command = [swift, "build", "-j", jobs, "-debug-info-format", "none", "--disable-index-store",
+               "--package-path", package, "--scratch-path", os.path.join(build, "build")]
     if subprocess.run(command, check=False).returncode != 0:
         fail("it does not build as printed")
     binaries = subprocess.run(command + ["--show-bin-path"], capture_output=True, text=True, check=True).stdout.strip()

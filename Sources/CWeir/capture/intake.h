@@ -29,7 +29,7 @@ enum { LANE_LOSSES = 32 };
 typedef struct lane {
   weir_lane producer; /* first: a weir_lane * is a lane * */
   uint32_t taken;     /* compare-and-swapped by claimers and borrowers */
-  uint32_t yields;    /* the producer's: how often captures that were refused while the head was at `refused_at` yielded */
+  uint32_t yields;    /* the producer's: how often refused captures yielded while the head was at `refused_at` */
   uint64_t refused_at;
   uint32_t quiet;     /* the closer's: at some moment after the close no capture was in progress */
   /*

@@ -111,7 +111,8 @@ static int check_ring(checker *checker) {
     if (orphan_closed_end(checker->directory, &end)) {
       findings_hole(checker, LOCATOR_NAME, offsetof(ring_locator, next_offset), end,
                  "offsets missing at the end of the log");
-    } else if (checker->have_previous && directory_was_opened(checker->directory) && !orphan_being_made(checker->directory)) {
+    } else if (checker->have_previous && directory_was_opened(checker->directory) &&
+               !orphan_being_made(checker->directory)) {
       report_ring(checker, 0, 0, "the ring is missing: events that no segment had yet are lost");
     }
     return 0;

@@ -24,12 +24,13 @@ extension Tracker {
 
     /// The maximum memory, in bytes, that captures take beyond the lanes while the drainer stands still, for instance
     /// because the disk hangs. A thread whose lane is full continues in an overflow lane of ``laneBytes``. Once the
-    /// drainer continues, the memory is given back. What was accepted survives the death of the process, as in any lane.
+    /// drainer continues, the memory is given back. What was accepted survives the death of the process, as in any
+    /// lane.
     ///
-    /// Default 128 MiB: 9 s of 100,000 events a second of 100 bytes. 0: captures on a full lane do what ``whenFull`` says
-    /// at once. There are at most 256 lanes in all. The memory is the ring's: page cache or, with ``ringDirectory`` on a
-    /// tmpfs, part of that. A memory limit of the process's container must have room for it. A ring on a frozen file
-    /// system can't take events, whatever this is: see ``ringDirectory``.
+    /// Default 128 MiB: 9 s of 100,000 events a second of 100 bytes. 0: captures on a full lane do what ``whenFull``
+    /// says at once. There are at most 256 lanes in all. The memory is the ring's: page cache or, with
+    /// ``ringDirectory`` on a tmpfs, part of that. A memory limit of the process's container must have room for it. A
+    /// ring on a frozen file system can't take events, whatever this is: see ``ringDirectory``.
     public var overflowBytes: Int
 
     /// The size of a segment file while it is being filled, in bytes. The first segment of an opening has 1 MiB, each

@@ -1,5 +1,5 @@
-// SegmentStore: a place where segments of logs are kept as files: `LOG/FIRST_OFFSET.weir.lz4`, where LOG is the log's id.
-// So the directory of each log is a log for every reader, and names sort by log and by offset.
+// SegmentStore: a place where segments of logs are kept as files: `LOG/FIRST_OFFSET.weir.lz4`, where LOG is the log's
+// id. So the directory of each log is a log for every reader, and names sort by log and by offset.
 
 /// Keeps segments as files under their logs' ids.
 ///

@@ -6,8 +6,8 @@
   import Foundation
 #endif
 
-/// Consecutive events of a log as an ``EventReader`` found them: their bytes in one piece of memory, and what they share
-/// once. A block never changes.
+/// Consecutive events of a log as an ``EventReader`` found them: their bytes in one piece of memory, and what they
+/// share once. A block never changes.
 ///
 /// An event costs no allocation and no decoding. One event keeps the memory of the whole block: of an event that waits
 /// for long, keep ``EncodedEvent/stored``.

@@ -93,8 +93,8 @@ package enum SegmentFile {
 
   /// Reads what a segment in a log's directory says of itself.
   ///
-  /// Throws `missing` (there is no such file), `invalid` (no segment of this log, or a damaged header or seal), and what
-  /// ``LogDirectory/verify(onFinding:)`` throws.
+  /// Throws `missing` (there is no such file), `invalid` (no segment of this log, or a damaged header or seal), and
+  /// what ``LogDirectory/verify(onFinding:)`` throws.
   package static func read(_ name: SegmentName, in directory: String) throws(WeirError) -> SegmentSummary {
     try checkPath(directory)
     var core = weir_segment()
@@ -118,8 +118,8 @@ package enum SegmentFile {
     }
   }
 
-  /// Checks every byte of a segment's file, of any log. `file` is the file's present name; its suffix says whether it is
-  /// a batch segment. Throws `invalid` with the first problem.
+  /// Checks every byte of a segment's file, of any log. `file` is the file's present name; its suffix says whether it
+  /// is a batch segment. Throws `invalid` with the first problem.
   package static func verify(
     _ file: String, as name: SegmentName, in directory: String
   ) throws(WeirError) -> SegmentSummary {

@@ -9,16 +9,16 @@ import Weir
 /// ```
 ///
 /// Each segment becomes the file ``BatchSegment/fileName``, which never changes. The directory of each log in it is a
-/// log for every reader: `weir cat /mnt/archive/9f0c…` and `EventReader` give the events with their offsets and ids, and
-/// `weir verify` checks them.
+/// log for every reader: `weir cat /mnt/archive/9f0c…` and `EventReader` give the events with their offsets and ids,
+/// and `weir verify` checks them.
 ///
 /// A segment is accepted once its file is on disk under its name. A kill at any moment leaves whole files, and a file
-/// named `incoming-…` that the next start removes. A segment that comes again is recognised, and leaves one file. If the
-/// name has another segment, because a copy of the log lived on by itself, delivery stops until somebody keeps the two
-/// apart.
+/// named `incoming-…` that the next start removes. A segment that comes again is recognised, and leaves one file. If
+/// the name has another segment, because a copy of the log lived on by itself, delivery stops until somebody keeps the
+/// two apart.
 ///
-/// **Several logs** may have one directory, and so may the processes that deliver them, but one log must be delivered to
-/// it under one name only. Files have mode 0600, directories 0700.
+/// **Several logs** may have one directory, and so may the processes that deliver them, but one log must be delivered
+/// to it under one name only. Files have mode 0600, directories 0700.
 public final class BatchDirectoryProvider: BatchProvider, Sendable {
   public let name: String
 

@@ -329,8 +329,8 @@ extension BatchLoop {
     report("shutdown() did not return within the remainder of \(configuration.closingTime.inWords)", "shutdown")
   }
 
-  /// Waits until there are orders or news, until `time`, or until the cursor must be moved. Looks for signals meanwhile,
-  /// unless there is nothing that they could hurry.
+  /// Waits until there are orders or news, until `time`, or until the cursor must be moved. Looks for signals
+  /// meanwhile, unless there is nothing that they could hurry.
   func wait(until time: Duration?, watches: Bool = true) {
     var times = [time, keeper.due, watches ? signals.nextLook : nil].compactMap { $0 }
     if case .shutdown(_, let deadline) = ending { times.append(deadline) }

@@ -3,8 +3,8 @@
 import Logging
 import Weir
 
-/// Delivers a log to one provider, a sealed segment at a time: finds the next segment, compresses it if the log has not,
-/// gives the file to the provider, and settles the segment's offsets as one range.
+/// Delivers a log to one provider, a sealed segment at a time: finds the next segment, compresses it if the log has
+/// not, gives the file to the provider, and settles the segment's offsets as one range.
 ///
 /// What a segment holds is counted by its seal, so no event is decoded. The order of writes to the disk is that of
 /// ``DeliveryLoop``: dead letters, the cursor, then the removal of what every provider has received. After a kill, the

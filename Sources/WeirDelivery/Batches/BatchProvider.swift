@@ -23,9 +23,9 @@ public struct BatchSegment: Hashable, Sendable {
   /// Whether the file is an LZ4 frame, and not a raw segment.
   public let isCompressed: Bool
 
-  /// Where the segment belongs below a destination: `LOG/FIRST.weir.lz4`, with the log's id in 16 hexadecimal digits and
-  /// the first offset in 20 decimal ones. So names sort by log and by offset, and all segments of a log in one directory
-  /// are a log for every reader. Raw segments end in `.weir`.
+  /// Where the segment belongs below a destination: `LOG/FIRST.weir.lz4`, with the log's id in 16 hexadecimal digits
+  /// and the first offset in 20 decimal ones. So names sort by log and by offset, and all segments of a log in one
+  /// directory are a log for every reader. Raw segments end in `.weir`.
   public var fileName: String { SegmentFile.name(ofLog: logID) + "/" + name.text }
 
   package var name: SegmentName { SegmentName(base: offsets.lowerBound, isBatch: isCompressed) }
@@ -51,9 +51,9 @@ public struct BatchSegment: Hashable, Sendable {
 /// Events arrive as they were captured, under their offsets and ids, sensitive values included. What must be done to
 /// each event (redaction, mapper, contract) is for a ``Provider``.
 ///
-/// Segments are delivered at least once, in the order of their offsets, and each again until it is accepted or rejected.
-/// After a kill, the most recently accepted segments come again, under the same names and with the same content, so a
-/// destination that stores by name has each event once.
+/// Segments are delivered at least once, in the order of their offsets, and each again until it is accepted or
+/// rejected. After a kill, the most recently accepted segments come again, under the same names and with the same
+/// content, so a destination that stores by name has each event once.
 public protocol BatchProvider: Sendable {
   /// The provider's name: letters, digits, `-` and `_`. The name identifies the cursor, so the name must never change.
   var name: String { get }
@@ -61,11 +61,12 @@ public protocol BatchProvider: Sendable {
   /// Called once before all other calls, and again after it threw.
   func setup() async throws
 
-  /// Delivers one segment. ``Verdict/accepted`` only once the segment is stored permanently: the log may remove it then.
+  /// Delivers one segment. ``Verdict/accepted`` only once the segment is stored permanently: the log may remove it
+  /// then.
   ///
-  /// For ``Verdict/rejected(_:)``, the segment's events go to the provider's dead letters. Throwing an error has the same
-  /// effect as ``Verdict/retry(after:)``, except for ``DeliveryStopped``. Never called again before it returns. If the
-  /// call takes longer than ``DeliveryOptions/attemptTimeout``, its task is cancelled, and the segment is delivered
+  /// For ``Verdict/rejected(_:)``, the segment's events go to the provider's dead letters. Throwing an error has the
+  /// same effect as ``Verdict/retry(after:)``, except for ``DeliveryStopped``. Never called again before it returns. If
+  /// the call takes longer than ``DeliveryOptions/attemptTimeout``, its task is cancelled, and the segment is delivered
   /// again.
   func deliver(_ segment: BatchSegment) async throws -> Verdict
 

@@ -1,5 +1,5 @@
-// BatchIntakeTests: batch segments that are put: taken when they are whole, refused otherwise, kept once, under no other
-// name than their own.
+// BatchIntakeTests: batch segments that are put: taken when they are whole, refused otherwise, kept once, under no
+// other name than their own.
 
 #if Collector
   import Foundation
