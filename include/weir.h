@@ -168,11 +168,13 @@ typedef struct weir_options {
  * Overflow lanes. If the drainer drains nothing for 5 ms although lanes are half full, captures whose lane is full go
  * on in overflow lanes, of lane_bytes each, overflow_bytes together and at most WEIR_MAX_LANES lanes in all. They do
  * so before full_wait_ns and full_policy count. What is captured there is as safe as in any lane, and in the thread's
- * order. Once it is drained, memory and disk are given back, but for 4 KiB a lane that was used. It is the memory of
- * the ring: page cache, or tmpfs, which counts towards a container's limit. Where there is none, captures are refused
- * as FULL. The prefaulter alone makes them, so that no capture waits for the disk. Below max_bytes an overflow lane
- * takes its bytes twice while it is in use. None without threads, before Linux 5.14, where RLIMIT_AS is set or
- * RLIMIT_FSIZE is smaller than the ring with all of them. A host that locks all of its memory should set 0.
+ * order; a signal handler's capture to the thread's own lane stays there. Memory and disk of what is drained are given
+ * back, but for 4 KiB a lane that was used: of the two lanes that a thread may hold once it captures again, or ends;
+ * after a close or a kill at the next opening. It is the memory of the ring: page cache, or tmpfs, which counts towards
+ * a container's limit. Where there is none, captures are refused as FULL. The prefaulter alone makes them, so that no
+ * capture waits for the disk. Below max_bytes an overflow lane takes its bytes twice while it is in use. None without
+ * threads, before Linux 5.14, where RLIMIT_AS is set or RLIMIT_FSIZE is smaller than the ring with all of them. A host
+ * that locks all of its memory should set 0.
  */
 
 /*
@@ -230,8 +232,8 @@ enum { WEIR_MAX_BATCH_THREADS = 64 };
  * Logs without threads. With threadless the log starts no thread: whoever calls does the work. It is for a log that is
  * written to now and then, such as a program's notes on its own doings, where four threads cost more than the log.
  * Captures are the same, and accept what a full lane has room for, whether anybody works or not: a capture never works.
- * weir_drain, weir_sync, weir_durable and weir_close work on the calling thread: they drain the lanes, seal full
- * segments, remove what is due, make the next segment, sync for whoever waits, and call the host's functions. Any
+ * weir_drain, weir_seal, weir_sync, weir_durable and weir_close work on the calling thread: they drain the lanes, seal
+ * full segments, remove what is due, make the next segment, sync for whoever waits, and call the host's functions. Any
  * thread may call them. One works at a time; a timeout bounds the wait for the others, and not the caller's own work.
  *
  *     options.threadless = 1;
@@ -500,7 +502,8 @@ weir_status weir_drain(weir_log *log, uint64_t timeout_ns, uint64_t *next_offset
  * as a sealed segment: for whoever passes on segments as files. Drains first, as weir_drain. On return the log fills
  * the next segment, and the sealer brings the one before to the disk and gives it its name, some milliseconds later.
  * `*next_offset` (may be null): everything below it was drained. Does nothing if nothing was captured since the last
- * seal. Where there is no room for another segment the log fills the present one further, and the call answers WEIR_OK.
+ * seal. Until the next segment is ready, and where there is no room for one, the log fills the present one further; in
+ * the second case the call answers WEIR_OK all the same.
  * Cost: two drains, a seal of some hundred bytes, three syncs in the background; no part of any capture.
  * Errors: as weir_drain.
  */
@@ -902,10 +905,10 @@ typedef struct weir_segment {
 } weir_segment;
 
 /*
- * Reads what the file `name` in a directory says of itself: header and seal, no event. `name` ends in `.lz4` for a
- * batch segment, and only then; `base` is the segment's first offset, as its name has it in a log. With `of_log` the
- * directory is a log's, and a segment of another log is INVALID. Writes nothing. Errors: INVALID (also without a good
- * header and a good seal), MISSING, and as weir_verify.
+ * Reads what the file `name` in a directory says of itself: header and seal, no event. `name` has at most 63 bytes, and
+ * ends in `.lz4` for a batch segment, and only then. `base` is the segment's first offset, as its name has it in a log.
+ * With `of_log` the directory is a log's, and a segment of another log is INVALID. Writes nothing. Errors: INVALID
+ * (also without a good header and a good seal), MISSING, and as weir_verify.
  */
 weir_status weir_read_segment(const char *directory, const char *name, uint64_t base, int32_t of_log,
                               weir_segment *segment, weir_error *error);

@@ -212,6 +212,23 @@ static void beyond_the_budget(const char *ring) {
   scratch_remove(folder);
 }
 
+static void waits(const char *ring) {
+  test("a capture that waits for room goes on in an overflow lane once there is one");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  weir_options options = stalling_options(ring, 64);
+  options.full_wait_ns = HANG_NS;
+  weir_log *log = open_log(directory, &options);
+  uint32_t type = define_numbered(log);
+  uint64_t number = 0;
+  stop_drainer(log, type, 0, &number);
+  CHECK_EQUAL(refusals(log, type, 0, &number, 4 * LANE / RECORD), 0); /* its lane is full before the log knows why */
+  set_gate(0);
+  close_and_free(log);
+  check_log(directory, 1, &number, 0);
+  scratch_remove(folder);
+}
+
 static void no_overflow(void) {
   test("with overflow_bytes 0 a full lane refuses");
   char *folder = scratch();
@@ -448,6 +465,7 @@ int main(void) {
     char *ring = memory_scratch();
     grows_and_shrinks(ring, "with the ring in memory none is refused, and the memory is given back");
     beyond_the_budget(ring);
+    waits(ring);
     full_memory(ring);
     drops_oldest(ring);
     killed(ring);

@@ -156,6 +156,33 @@ static void damaged(void) {
   scratch_remove(folder);
 }
 
+static void odd_arguments(void) {
+  test("arguments that are missing or odd are an error with words");
+  char *folder = scratch(), *directory = strdup(join(folder, "log"));
+  make_mixed(directory, 30, 1 << 20);
+  const char *long_name = "a-name-that-is-longer-than-the-names-of-segments-in-a-log-ever-are.weir";
+  const char *const names[] = {NULL, "", "log/" FIRST, long_name};
+  weir_segment segment;
+  weir_finding finding;
+  weir_error error;
+  for (int i = 0; i < 4; i++) {
+    CHECK_EQUAL(weir_read_segment(directory, names[i], 0, 0, &segment, &error), WEIR_ERROR_INVALID);
+    CHECK_EQUAL(weir_verify_segment(directory, names[i], 0, &segment, &finding, &error), WEIR_ERROR_INVALID);
+    if (i < 3) CHECK_EQUAL(weir_pack_segment(directory, 0, folder, names[i], &error), WEIR_ERROR_INVALID);
+    CHECK(error.message[0]);
+  }
+  CHECK_EQUAL(weir_read_segment(NULL, FIRST, 0, 0, &segment, NULL), WEIR_ERROR_INVALID);
+  CHECK_EQUAL(weir_read_segment(directory, FIRST, 0, 0, NULL, NULL), WEIR_ERROR_INVALID);
+  CHECK_EQUAL(weir_verify_segment(NULL, FIRST, 0, &segment, &finding, NULL), WEIR_ERROR_INVALID);
+  CHECK_EQUAL(weir_verify_segment(directory, FIRST, 0, NULL, &finding, NULL), WEIR_ERROR_INVALID);
+  CHECK_EQUAL(weir_verify_segment(directory, FIRST, 0, &segment, NULL, NULL), WEIR_ERROR_INVALID);
+  CHECK_EQUAL(weir_pack_segment(directory, 0, NULL, PACKED, NULL), WEIR_ERROR_INVALID);
+  flip(join(directory, FIRST), 1000); /* of which a file with another name says nothing */
+  CHECK_EQUAL(weir_verify_segment(directory, PACKED, 0, &segment, &finding, NULL), WEIR_ERROR_MISSING);
+  free(directory);
+  scratch_remove(folder);
+}
+
 static void copied(void) {
   test("a directory of segments alone is a log, and nothing is missing from it");
   char *folder = scratch();
@@ -177,6 +204,7 @@ int main(void) {
   full();
   packed();
   damaged();
+  odd_arguments();
   copied();
   return finish();
 }

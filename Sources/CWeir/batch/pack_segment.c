@@ -1,5 +1,6 @@
 /* pack_segment.c: weir_pack_segment: the batch segment of one raw segment, in another directory. */
 #include <errno.h>
+#include <string.h>
 
 #include "batch/batch.h"
 #include "directory/directory.h"
@@ -10,6 +11,10 @@
 weir_status weir_pack_segment(const char *directory, uint64_t base, const char *to_directory, const char *to_name,
                               weir_error *error) {
   int from;
+  if (!to_directory || !*to_directory || !to_name || !*to_name || strchr(to_name, '/')) {
+    return fail(error, WEIR_ERROR_INVALID, 0, to_directory,
+                "a packed segment takes a directory, and a new name in it without a slash; give both");
+  }
   weir_status status = directory_open_read(directory, &from, error);
   if (status != WEIR_OK) return status;
   int to = sys_open_directory(to_directory);
@@ -26,6 +31,7 @@ weir_status weir_pack_segment(const char *directory, uint64_t base, const char *
     return fail(error, WEIR_ERROR_INVALID, 0, directory, "%s in %s is damaged; weir_verify says where", name,
                 directory);
   }
+  if (result == -ENOTSUP) return fail_newer(error, directory, name);
   if (result == -ENOENT) {
     return fail(error, WEIR_ERROR_MISSING, ENOENT, directory, "there is no raw segment %s in %s", name, directory);
   }

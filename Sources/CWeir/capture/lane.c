@@ -200,10 +200,12 @@ static weir_place find_room(weir_lane *lane, int may_wait, int own) {
   intake *intake = intake_of(lane->log);
   thread_entry *entry = own ? entry_of(lane) : NULL;
   if (entry) lane = go_back(entry);
-  weir_place place = overflow_find(lane, may_wait, entry != NULL);
-  if (place.drop == OVERFLOW_ELSEWHERE) {
+  uint64_t since = 0;
+  weir_place place = overflow_find(lane, may_wait, entry != NULL, &since);
+  while (place.drop == OVERFLOW_ELSEWHERE) {
+    const weir_lane *full = lane;
     lane = go_on(intake, entry);
-    place = overflow_find(lane, may_wait, 0);
+    place = overflow_find(lane, may_wait, lane == full, &since);
   }
   if (place.lane) return place;
   if (place.drop != WEIR_DROP_CLOSED) count_refusal(lane, place.drop);
@@ -295,7 +297,7 @@ static choice take_lane(intake *intake, uint32_t from, uint32_t to, int makes) {
       if (lane_is_ready(lane) == (int)pass) continue;
       if (!lane_try_take(lane)) {
         choice.contended = 1;
-      } else if (is_fit(lane)) {
+      } else if ((pass == 1 || lane_is_ready(lane)) && is_fit(lane)) { /* an overflow lane may be ready no more */
         choice.best = lane;
       } else if (!choice.full && lane->producer.own_tail) {
         choice.full = lane;

@@ -158,21 +158,20 @@ static int may_go_on(const intake *intake, const lane *lane, uint64_t now) {
   return overflow_lanes_wanted(intake);
 }
 
-weir_place overflow_find(weir_lane *lane, int may_wait, int may_leave) {
+weir_place overflow_find(weir_lane *lane, int may_wait, int may_leave, uint64_t *since) {
   intake *intake = intake_of(lane->log);
   lane_view view = view_of(lane);
   int evicts = intake->options->full_policy == WEIR_FULL_DROP_OLDEST;
-  uint64_t deadline = 0, evict_at = 0, pause = evicts ? 5000 : 20000;
+  uint64_t pause = evicts ? 5000 : *since == 0 ? 20000 : 1000000;
   for (;;) {
     uint64_t *tail = __atomic_load_n(&lane->tail, __ATOMIC_RELAXED);
     if (tail == &lane_of(lane)->closed_tail) return none(WEIR_DROP_CLOSED);
     if (has_room(lane, &view, tail)) return (weir_place){.lane = lane, .tail = tail};
     uint64_t now = sys_monotonic_ns();
+    if (*since == 0) *since = now;
     if (may_leave && may_go_on(intake, lane_of(lane), now)) return none(OVERFLOW_ELSEWHERE);
-    if (deadline == 0) {
-      deadline = deadline_of(intake, evicts, may_wait, now);
-      evict_at = after(now, may_wait ? intake->options->full_wait_ns : 0);
-    }
+    uint64_t deadline = deadline_of(intake, evicts, may_wait, *since);
+    uint64_t evict_at = after(*since, may_wait ? intake->options->full_wait_ns : 0);
     int32_t reason = full_reason(intake);
     if (evicts && (now >= evict_at || reason == WEIR_DROP_STORAGE)) {
       eviction result = evict(lane, &view);

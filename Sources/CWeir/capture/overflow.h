@@ -18,8 +18,9 @@ int overflow_is_drained(const weir_lane *producer);
 /*
  * Room for a record of any size in a lane that the caller marked as busy, or the reason why there is none; for a
  * detached log that is CLOSED too. `may_leave`: OVERFLOW_ELSEWHERE where the capture is to try an overflow lane.
+ * `since`: when the capture first found no room, from which on it waits; 0 before that.
  */
 enum { OVERFLOW_ELSEWHERE = -1 };
-weir_place overflow_find(weir_lane *producer, int may_wait, int may_leave);
+weir_place overflow_find(weir_lane *producer, int may_wait, int may_leave, uint64_t *since);
 
 #endif

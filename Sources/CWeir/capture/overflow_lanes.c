@@ -33,6 +33,7 @@
 
 enum {
   STANDSTILL_NS = 5000000, /* a pass of a drainer that works publishes blocks more often */
+  RING_NS = 1000000,       /* between rings for the prefaulter, or refused captures would keep it running */
   KEPT_READY = 4           /* lanes that nobody has, while the drainer stands still or is far behind */
 };
 
@@ -63,7 +64,8 @@ void overflow_lanes_watch(intake *intake) {
     store(&intake->seen_end, end);
   } else if (now - load(&intake->seen_at) >= STANDSTILL_NS) {
     uint32_t *bell = tender_of(intake);
-    if (!bell) return;
+    if (!bell || now - load(&intake->rung_at) < RING_NS) return;
+    store(&intake->rung_at, now);
     __atomic_fetch_add(bell, 1, __ATOMIC_RELEASE); /* P1 */
     sys_futex_wake(bell);
   }

@@ -525,15 +525,16 @@ static int is_seal_wanted(const drainer *drainer) {
 }
 
 /*
- * Seals the active segment for whoever wants that. 0: the next segment is being prepared, the pass stalls. Where there
- * is no room for another segment, this one is filled further, and the order is dropped.
+ * Seals the active segment for whoever wants that. 0: the next segment is not ready, so that a later pass seals. Until
+ * then this one is filled further: nobody's lane waits for a seal. Where there is no room for another segment, the
+ * order is dropped.
  */
 static int seal_on_demand(drainer *drainer) {
   if (!is_seal_wanted(drainer) || roll(drainer)) return 1;
+  drainer->stalled_for = UINT64_MAX;
   if (drainer->stall_error == 0) return 0;
   store(&drainer->seal_below, 0);
   set_storage(drainer, 0);
-  drainer->stalled_for = UINT64_MAX;
   return 1;
 }
 
@@ -566,7 +567,7 @@ drain_result drainer_drain(drainer *drainer, const drain_goal *goal, uint64_t *m
   drainer->stall_error = 0;
   drainer->stalled_for = UINT64_MAX;
   int complete = !is_lost(drainer) && (!is_poisoned(drainer) || roll(drainer)); /* the sealer copies what is left */
-  if (complete) complete = seal_on_demand(drainer);
+  int sealed = !complete || seal_on_demand(drainer);
   for (uint32_t i = 0; i < lanes && complete; i++) {
     lane *lane = &intake->lanes[i];
     uint64_t tail = goal                          ? goal->tails[i]
@@ -576,7 +577,7 @@ drain_result drainer_drain(drainer *drainer, const drain_goal *goal, uint64_t *m
     complete = drain_lane(drainer, lane, tail);
     after += lane->drained;
   }
-  if (complete) complete = report_all_refusals(drainer);
+  if (complete) complete = report_all_refusals(drainer) && sealed;
   *moved = after - before;
   return complete ? DRAIN_COMPLETE : DRAIN_STALLED;
 }

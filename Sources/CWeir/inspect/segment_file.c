@@ -14,6 +14,8 @@
 #include "system/error.h"
 #include "system/system.h"
 
+enum { NAME_BYTES = sizeof((segment_name *)0)->name };
+
 static void take(const segment_scan *scan, weir_segment *segment) {
   const seal_summary *seal = scan_summary(scan);
   const segment_header *header = &scan->header;
@@ -55,7 +57,13 @@ static weir_status failure(int result, const char *doing, const char *directory,
   return fail_system(error, result, doing, directory, name);
 }
 
-static weir_status open_any(const char *directory, int *fd, weir_error *error) {
+/* Opens the directory in which the file `name` is. `results`: whether the caller gave places for them. */
+static weir_status open_any(const char *directory, const char *name, int results, int *fd, weir_error *error) {
+  if (!directory || !*directory || !name || !*name || strlen(name) >= NAME_BYTES || strchr(name, '/') || !results) {
+    return fail(error, WEIR_ERROR_INVALID, 0, directory,
+                "to look at a segment takes a directory, the name of a file in it, of at most %d bytes and without a "
+                "slash, and places for the results; give all of them", NAME_BYTES - 1);
+  }
   if (!crc_available()) {
     return fail(error, WEIR_ERROR_PLATFORM, 0, directory,
                 "this processor lacks the CRC32C instruction; use a newer one");
@@ -68,7 +76,7 @@ weir_status weir_read_segment(const char *directory, const char *name, uint64_t 
                               weir_segment *segment, weir_error *error) {
   int fd;
   uint64_t log_id = 0;
-  weir_status status = open_any(directory, &fd, error);
+  weir_status status = open_any(directory, name, segment != NULL, &fd, error);
   if (status != WEIR_OK) return status;
   int result = of_log ? identity_find(fd, &log_id) : 0;
   if (result == 0) result = read_segment(fd, log_id, name, base, segment);
@@ -102,12 +110,14 @@ static int check_alone(int directory, const char *path, const char *name, uint64
 
 weir_status weir_verify_segment(const char *directory, const char *name, uint64_t base, weir_segment *segment,
                                 weir_finding *finding, weir_error *error) {
+  int fd;
+  weir_status status = open_any(directory, name, segment && finding, &fd, error);
+  if (status != WEIR_OK) return status;
   *segment = (weir_segment){0};
   *finding = (weir_finding){0};
-  int fd;
-  weir_status status = open_any(directory, &fd, error);
-  if (status != WEIR_OK) return status;
-  int result = check_alone(fd, directory, name, base, finding);
+  struct stat present; /* in a log another file of the segment would be checked in place of a missing one */
+  int result = sys_status_at(fd, name, &present);
+  if (result == 0) result = check_alone(fd, directory, name, base, finding);
   if (result == 0 && !finding->problem) {
     result = read_segment(fd, 0, name, base, segment);
     if (result == -EBADMSG) {

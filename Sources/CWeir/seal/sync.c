@@ -48,7 +48,7 @@ static void notify_and_free(const intake *intake, sync_wait *wait) {
 static weir_status wait_for_event(intake *intake, weir_id id, sync_wait *wait, int *settled, weir_error *error) {
   wait->lane = (uint32_t)(id.sequence >> 48);
   wait->position = (id.sequence & 0xffffffffffff) << 3;
-  int known = id.opening == intake->producer.opening && wait->lane < intake->lane_count;
+  int known = id.opening == intake->producer.opening && wait->lane < lanes_in_play(intake);
   int open = callers_enter(intake);
   if (known && open) {
     const lane_control *control = intake->lanes[wait->lane].control;
