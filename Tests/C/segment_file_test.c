@@ -1,5 +1,6 @@
 /* segment_file_test.c: segments that leave a log as files: sealed on demand, packed, and checked one by one. */
 #include "batch_check.h"
+#include "drainer.h"
 #include "threadless_check.h"
 
 #define FIRST "00000000000000000000.weir"
@@ -83,6 +84,30 @@ static void full(void) {
   CHECK_EQUAL(accepted, 100); /* no capture is refused for a seal */
   close_and_free(log);
   check_log(directory, 100);
+  scratch_remove(folder);
+}
+
+static void slow_disk(void) {
+  test("a seal that waits for the disk keeps no event from being drained");
+  enum { EVENTS = 50, MANY = 1000 };
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  weir_options options = small_options();
+  weir_log *log = open_with(directory, &options, NULL);
+  uint32_t type = define_numbered(log);
+  CHECK_EQUAL(capture_numbered(log, type, 0, 0, 0, NULL), WEIR_ACCEPTED);
+  uint64_t *queued = &((event_log *)log)->sealer.queued; /* of which the disk has so many less */
+  __atomic_add_fetch(queued, MANY, __ATOMIC_RELAXED);
+  CHECK_EQUAL(weir_seal(log, 20000000, NULL, NULL), WEIR_ERROR_TIMEOUT);
+  for (uint64_t i = 1; i < EVENTS; i++) CHECK_EQUAL(capture_numbered(log, type, 0, i, 0, NULL), WEIR_ACCEPTED);
+  weir_counters counters;
+  CHECK_AWAIT((weir_count(log, &counters), counters.drained == EVENTS));
+  CHECK(!is_there(directory, FIRST));
+  __atomic_sub_fetch(queued, MANY, __ATOMIC_RELAXED);
+  CHECK_EQUAL(weir_seal(log, HANG_NS, NULL, NULL), WEIR_OK);
+  CHECK_AWAIT(is_there(directory, FIRST));
+  close_and_free(log);
+  check_log(directory, EVENTS);
   scratch_remove(folder);
 }
 
@@ -202,6 +227,7 @@ int main(void) {
   sealed_on_demand(1);
   closed();
   full();
+  slow_disk();
   packed();
   damaged();
   odd_arguments();

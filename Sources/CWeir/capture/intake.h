@@ -157,7 +157,6 @@ typedef struct intake {
   uint32_t lanes_used; /* atomic: how many lanes are `used`, without overflow lanes */
   uint32_t overflow_ready; /* atomic: how many overflow lanes are `ready` */
   uint64_t seen_end, seen_at; /* atomic: the end of the log at a look of overflow_lanes_watch, since when; 0: never */
-  uint64_t rung_at;        /* atomic: monotonic: when overflow_lanes_watch last rang for the prefaulter */
   uint32_t *tender;        /* atomic: the bell of the prefaulter; null: it does not run */
   uint64_t retry_at;   /* atomic: when to try again to give a lane its blocks, see lane_pages.h */
   int32_t storage;  /* atomic: a weir_status, why the log cannot grow */

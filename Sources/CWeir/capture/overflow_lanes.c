@@ -33,7 +33,6 @@
 
 enum {
   STANDSTILL_NS = 5000000, /* a pass of a drainer that works publishes blocks more often */
-  RING_NS = 1000000,       /* between rings for the prefaulter, or refused captures would keep it running */
   KEPT_READY = 4           /* lanes that nobody has, while the drainer stands still or is far behind */
 };
 
@@ -64,8 +63,7 @@ void overflow_lanes_watch(intake *intake) {
     store(&intake->seen_end, end);
   } else if (now - load(&intake->seen_at) >= STANDSTILL_NS) {
     uint32_t *bell = tender_of(intake);
-    if (!bell || now - load(&intake->rung_at) < RING_NS) return;
-    store(&intake->rung_at, now);
+    if (!bell) return;
     __atomic_fetch_add(bell, 1, __ATOMIC_RELEASE); /* P1 */
     sys_futex_wake(bell);
   }
@@ -80,14 +78,15 @@ int overflow_lanes_wanted(const intake *intake) {
 
 /* ---- Their memory ------------------------------------------------------------------------------------------------ */
 
-/*
- * Gives a lane that the caller has taken its blocks, and all of its pages; on a disk they may have been written back
- * since. 0 or a negative errno.
- */
+/* All pages of a lane that has its blocks, or captures fault. */
+static void populate(const intake *intake, const lane *lane) {
+  sys_populate((uint8_t *)lane->control, intake->ring.header->lane_stride);
+}
+
+/* Gives a lane that the caller has taken its blocks and its pages. 0 or a negative errno. */
 static int make(intake *intake, lane *lane) {
-  if (lane_is_ready(lane) && intake->ring.in_memory) return 0;
   int error = lane_pages_make(intake, lane, 0);
-  if (error == 0) sys_populate((uint8_t *)lane->control, intake->ring.header->lane_stride); /* or captures fault */
+  if (error == 0) populate(intake, lane);
   return error;
 }
 
@@ -130,6 +129,13 @@ static int tend(intake *intake, uint32_t next, uint32_t ahead) {
     if (!keeps && i >= in_play) break;
     int ready = lane_is_ready(lane);
     if (keeps ? ready && left_in(lane) > 0 : !ready) continue;
+    if (keeps && ready) { /* not taken: a thread that came meanwhile would find no lane */
+      if (lane_is_taken(lane)) continue;
+      if (!intake->ring.in_memory) populate(intake, lane); /* its pages may have been written back since */
+      kept++;
+      more = 1;
+      continue;
+    }
     if (!lane_try_take(lane)) continue;
     if (keeps) error = make(intake, lane);
     else lane_pages_release(intake, lane);
