@@ -18,8 +18,8 @@ struct ProviderGroupTests {
   ) async throws -> Ledger.Entry {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(directory)
+      try stage.capture(4)  // before there is a worker: all four come in one call
       try stage.dispatcher.add(ProviderGroup("scripted", [one, two.mapped(by: mapper)]))
-      try stage.capture(4)
       #expect(await stage.run([one, two]) { stage.entry().offset == 4 })
       try await stage.close()
       return stage.entry()
