@@ -47,7 +47,7 @@ class Daemon:
 
   def __init__(self, bench, name):
     self.bench, self.name = bench, name
-    self.root = bench.build / "bench" / "syslog" / "root"
+    self.root = bench.build / "bench" / "syslog" / "unpacked"
     self.configurations = bench.sources / "Peers" / name
 
   @property

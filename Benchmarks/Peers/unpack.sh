@@ -4,7 +4,7 @@
 #
 #     unpack.sh FOLDER
 set -eu
-[ -e "$1/root/done" ] && exit 0
+[ -e "$1/unpacked/done" ] && exit 0
 command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null || {
   echo 'weir: no apt-get and dpkg-deb: syslog-ng and rsyslog are left out'
   exit 0
@@ -18,6 +18,6 @@ apt-get download -qq $packages 2>/dev/null || {
   [ "$(id -u)" = 0 ] && apt-get update -qq
   apt-get download -qq $packages
 }
-for package in ./*.deb; do dpkg-deb -x "$package" root; done
+for package in ./*.deb; do dpkg-deb -x "$package" unpacked; done
 rm -f ./*.deb
-touch root/done
+touch unpacked/done

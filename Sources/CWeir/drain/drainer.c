@@ -525,9 +525,9 @@ static int is_seal_wanted(const drainer *drainer) {
 }
 
 /*
- * Seals the active segment for whoever wants that. 0: the next segment is not ready, so that a later pass seals. Until
- * then this one is filled further: nobody's lane waits for a seal. Where there is no room for another segment, the
- * order is dropped.
+ * Seals the active segment if weir_seal ordered that. 0: the next segment is not ready, and a later pass seals; the
+ * lanes do not wait for that, and the active segment is filled further. If the disk has no room for another segment,
+ * the order is dropped.
  */
 static int seal_on_demand(drainer *drainer) {
   if (!is_seal_wanted(drainer) || roll(drainer)) return 1;
@@ -548,9 +548,8 @@ void drainer_set_goal(const drainer *drainer, drain_goal *goal) {
 }
 
 /*
- * Notes the tails of the overflow lanes, the last one first, before any lower lane is drained: what a thread captured
- * before what is noted then lies below the tails that are read later. See overflow_lanes.c. Answers the number of
- * lanes.
+ * Notes the tails of the overflow lanes before any lane is drained, from the last lane down (overflow_lanes.c says
+ * why). Answers the number of lanes in play.
  */
 static uint32_t note_overflow(const intake *intake, uint64_t *tails) {
   uint32_t lanes = lanes_in_play(intake);

@@ -31,8 +31,8 @@ typedef struct drainer {
   segment_end previous;    /* the segment before `active` */
   int sampled_due;         /* a new segment has begun: write the gap records for SAMPLED */
   int stall_error;         /* negative errno of what stopped the pass; 0: it waits for a segment */
-  uint64_t seal_below;     /* atomic: an active segment that begins below this offset is to be sealed. Written before
-                              the drain request that carries the order out, so D3 orders it */
+  uint64_t seal_below;     /* atomic: weir_seal orders a seal of an active segment that begins below this offset. Stored
+                              before the drain request that follows, so D3 orders the store */
   uint64_t stalled_for;    /* drain requests after this one came after the failed try, and do not fail */
   int can_flush_lines;     /* the processor has clflushopt */
   event_clock clock;

@@ -90,7 +90,7 @@ static int make_lanes(intake *intake) {
   return error != 0 ? error : make_first(intake, 0, intake->owned_lanes, wanted);
 }
 
-/* Whether all pages of the lane are to be populated. */
+/* Whether the prefaulter populates the whole lane. */
 static int is_to_fill(const intake *intake, uint32_t number) {
   const lane *lane = &intake->lanes[number];
   const uint32_t *needed = number < intake->owned_lanes ? &lane->ready : &lane->used;

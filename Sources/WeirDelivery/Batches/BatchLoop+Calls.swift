@@ -298,15 +298,6 @@ extension BatchLoop {
     return nil
   }
 
-  private var endOfCalls: Duration? {
-    switch ending {
-    case .abandonment: .zero
-    case .removal: endingSince + configuration.closingTime
-    case .shutdown(_, let end): end
-    case nil: nil
-    }
-  }
-
   /// Waits for a call to return. Returns `false` if the call did not return in time.
   func waitForEnd(of call: ProviderCall, _ kind: WorkerCall, until deadline: Duration) -> Bool {
     self.call = kind
@@ -390,29 +381,5 @@ extension BatchLoop {
     report.state = currentState
     report.error = troubles.values.sorted().first
     shared.publish(report)
-  }
-
-  private var currentState: Ledger.ProviderState {
-    if let stop { return .stopped(reason: stop.reason) }
-    if overdue != nil { return .backingOff }
-    if case .open = breaker.phase { return .open }
-    if backoff.failures > 0 { return isSetUp ? .backingOff : .starting }
-    return isSetUp ? .running : .starting
-  }
-
-  /// Keeps a problem until it is over, and logs it once.
-  func report(_ problem: String, _ kind: String) {
-    let isNew = troubles.updateValue(problem.inOneLine(of: LoggedAttempt.answerBytes), forKey: kind) == nil
-    guard isNew else { return }
-    configuration.logger?.warning("delivery to \(orders.name) from \(orders.log.directory): \(problem)")
-  }
-
-  func report(_ error: WeirError, _ kind: String) {
-    report("\(kind): \(error.message)", kind)
-  }
-
-  func clear(_ kind: String) {
-    guard troubles.removeValue(forKey: kind) != nil else { return }
-    configuration.logger?.info("delivery to \(orders.name) from \(orders.log.directory): \(kind) works again")
   }
 }

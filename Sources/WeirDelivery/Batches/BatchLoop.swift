@@ -78,13 +78,7 @@ final class BatchLoop: WorkerLoop {
     attempts = AttemptLog(in: directory, provider: orders.name, byteLimit: orders.configuration.attemptLogBytes)
     try removePacked()
     resumeBackoff()
-    let start = keeper.start
-    shared.publish { state in
-      state.report.position = start.offset
-      state.report.durable = start.offset
-      state.report.end = start.offset
-      state.report.counts = start.counts ?? DeliveryCounts()
-    }
+    publishStart()
   }
 
   var clock: DeliveryClock { orders.clock }
@@ -97,16 +91,6 @@ final class BatchLoop: WorkerLoop {
     while !isOver { step() }
     if ending != .abandonment { end() }
     finish()
-  }
-
-  func finish() {
-    keeper.letGo()
-    shared.publish { state in
-      state.isFinished = true
-      state.stateAtEnd = state.report.state == .running ? .idle : state.report.state
-      if case .stopped = state.report.state { return }
-      state.report.state = .idle
-    }
   }
 
   /// Checks everything once, and does the first thing that is due. If nothing is due, waits.

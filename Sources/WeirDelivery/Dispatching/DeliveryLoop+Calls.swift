@@ -253,16 +253,6 @@ extension DeliveryLoop {
     return nil
   }
 
-  /// The time at which a call in progress is cancelled because delivery ends; `nil` if delivery does not end.
-  private var endOfCalls: Duration? {
-    switch ending {
-    case .abandonment: .zero
-    case .removal: endingSince + configuration.closingTime
-    case .shutdown(_, let end): end
-    case nil: nil
-    }
-  }
-
   /// Waits for a call to return. Returns `false` if the call did not return in time.
   func waitForEnd(of call: ProviderCall, _ kind: WorkerCall, until deadline: Duration) -> Bool {
     self.call = kind

@@ -106,13 +106,7 @@ final class DeliveryLoop {
     plan.signal(.start)
     resumeBackoff()
     if let known = keeper.associationToRepeat { queue.putBack(known) }
-    let start = keeper.start
-    shared.publish { state in
-      state.report.position = start.offset
-      state.report.durable = start.offset
-      state.report.end = start.offset
-      state.report.counts = start.counts ?? DeliveryCounts()
-    }
+    publishStart()
   }
 
   /// Returns the event as the provider gets it, or `nil` if the provider does not get the event.
@@ -131,17 +125,6 @@ final class DeliveryLoop {
     while !isOver { step() }
     if ending != .abandonment { end() }
     finish()
-  }
-
-  /// Releases the provider's lock, and publishes the end.
-  func finish() {
-    keeper.letGo()
-    shared.publish { state in
-      state.isFinished = true
-      state.stateAtEnd = state.report.state == .running ? .idle : state.report.state
-      if case .stopped = state.report.state { return }
-      state.report.state = .idle
-    }
   }
 
   /// Checks everything once, and does the first thing that is due. If nothing is due, waits.
