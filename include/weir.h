@@ -600,7 +600,7 @@ typedef struct weir_counters {
   uint64_t lost;        /* events that a failing disk lost before they were synced; readers miss their offsets */
   uint64_t durable_offset; /* weir_durable_offset */
   uint64_t dropped[WEIR_DROP_REASONS]; /* captures refused, by reason */
-  uint32_t lanes_in_use;
+  uint32_t lanes_in_use; /* lanes that threads have */
   uint32_t types;       /* defined by this opening */
   weir_status storage;  /* WEIR_OK, or why the log can't grow at present */
   uint32_t contexts;    /* different ones set by this opening */

@@ -110,6 +110,12 @@ static uint32_t free_lanes(weir_log *log) {
   return free;
 }
 
+static uint32_t lanes_in_use(weir_log *log) {
+  weir_counters counters;
+  weir_count(log, &counters);
+  return counters.lanes_in_use;
+}
+
 static uint64_t refusals(weir_log *log, uint32_t type, uint64_t producer, uint64_t *number, uint64_t count) {
   uint64_t refused = 0;
   for (uint64_t i = 0; i < count; i++) {
@@ -183,6 +189,26 @@ static void grows_and_shrinks(const char *ring, const char *name) {
   }
   close_and_free(log);
   check_log(directory, 1, &number, 0);
+  scratch_remove(folder);
+}
+
+static void counts_threads(const char *ring) {
+  test("a lane that is being made ready, or whose memory is given back, is not in use");
+  char *folder = scratch();
+  const weir_options options = stalling_options(ring, 64);
+  weir_log *log = open_log(join(folder, "log"), &options);
+  uint32_t type = define_numbered(log);
+  uint64_t number = 0, until = now_ns() + HANG_NS;
+  stop_drainer(log, type, 0, &number);
+  fill_lane(log, type, 0, &number);
+  CHECK_EQUAL(refusals(log, type, 0, &number, 16), 0); /* has the prefaulter woken */
+  uint32_t most = 1;
+  while (ready(log) < 4 && now_ns() < until) most = lanes_in_use(log) > most ? lanes_in_use(log) : most;
+  set_gate(0);
+  while (ready(log) > 0 && now_ns() < until) most = lanes_in_use(log) > most ? lanes_in_use(log) : most;
+  CHECK_EQUAL(ready(log), 0);
+  CHECK_EQUAL(most, 1);
+  close_and_free(log);
   scratch_remove(folder);
 }
 
@@ -464,6 +490,7 @@ int main(void) {
   if (memory_folder()) {
     char *ring = memory_scratch();
     grows_and_shrinks(ring, "with the ring in memory none is refused, and the memory is given back");
+    counts_threads(ring);
     beyond_the_budget(ring);
     waits(ring);
     full_memory(ring);
