@@ -23,7 +23,7 @@ typedef struct lane_loss {
 enum { LANE_LOSSES = 32 };
 
 /* Who has a lane. */
-typedef enum holder { NOBODY = 0, PRODUCER = 1, PREFAULTER = 2 } holder;
+typedef enum holder { HELD_BY_NONE = 0, HELD_BY_THREAD, HELD_BY_PREFAULTER } holder;
 
 /*
  * One lane: first the fields that producers see, then those that only the log uses. Its memory outlives the ring's
@@ -181,14 +181,16 @@ static inline int intake_is_stuck(const intake *intake) {
 
 /* Taking a lane that nobody has, and giving it back: who has it is its only producer. */
 static inline uint32_t lane_holder(const lane *lane) { return __atomic_load_n(&lane->taken, __ATOMIC_RELAXED); }
-static inline int lane_is_taken(const lane *lane) { return lane_holder(lane) != NOBODY; }
+static inline int lane_is_taken(const lane *lane) { return lane_holder(lane) != HELD_BY_NONE; }
 static inline int lane_is_ready(const lane *lane) { return __atomic_load_n(&lane->ready, __ATOMIC_RELAXED) != 0; }
 static inline int lane_try_take(lane *lane, holder holder) {
-  uint32_t expected = NOBODY;
+  uint32_t expected = HELD_BY_NONE;
   return !lane_is_taken(lane) &&
          __atomic_compare_exchange_n(&lane->taken, &expected, holder, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED); /* L5 */
 }
-static inline void lane_give_back(lane *lane) { __atomic_store_n(&lane->taken, NOBODY, __ATOMIC_RELEASE); /* L5 */ }
+static inline void lane_give_back(lane *lane) {
+  __atomic_store_n(&lane->taken, HELD_BY_NONE, __ATOMIC_RELEASE); /* L5 */
+}
 
 /* In memory that is zeros. 0 or -ENOMEM; to be freed either way. `ring_directory`: of the options, or null. */
 int intake_make(intake *intake, const log_lock *held, const weir_options *options, const char *ring_directory);

@@ -295,7 +295,7 @@ static choice take_lane(intake *intake, uint32_t from, uint32_t to, int makes) {
     for (uint32_t i = from; i < to && !choice.best; i++) {
       lane *lane = &intake->lanes[i];
       if (lane_is_ready(lane) == (int)pass) continue;
-      if (!lane_try_take(lane, PRODUCER)) {
+      if (!lane_try_take(lane, HELD_BY_THREAD)) {
         choice.contended = 1;
       } else if ((pass == 1 || lane_is_ready(lane)) && is_fit(lane)) { /* an overflow lane may be ready no more */
         choice.best = lane;

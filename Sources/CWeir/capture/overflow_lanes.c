@@ -136,7 +136,7 @@ static int tend(intake *intake, uint32_t next, uint32_t ahead) {
       more = 1;
       continue;
     }
-    if (!lane_try_take(lane, PREFAULTER)) continue;
+    if (!lane_try_take(lane, HELD_BY_PREFAULTER)) continue;
     if (keeps) error = make(intake, lane);
     else lane_pages_release(intake, lane);
     kept += keeps && error == 0;

@@ -556,7 +556,7 @@ void weir_count(const weir_log *producer, weir_counters *counters) {
   for (uint32_t i = 0; i < lanes; i++) {
     const lane *lane = &intake->lanes[i];
     counters->accepted += __atomic_load_n(&lane->producer.accepted, __ATOMIC_RELAXED);
-    counters->lanes_in_use += lane_holder(lane) == PRODUCER;
+    counters->lanes_in_use += lane_holder(lane) == HELD_BY_THREAD;
     if (mapped) counters->overwritten += eviction_total(lane->control);
     for (int reason = 1; mapped && reason < WEIR_DROP_REASONS; reason++) {
       counters->dropped[reason] += __atomic_load_n(&lane->control->dropped[reason - 1], __ATOMIC_RELAXED);
