@@ -161,20 +161,22 @@ typedef struct weir_options {
  *
  * The drainer waits for no sync, but its first store to a page of the active segment after a writeback waits while the
  * kernel writes that page or commits its journal. Beside a program that kept the disk busy the wait was half a second,
- * and two seconds where the next segment was due meanwhile (ext4 on a loop device, `dd conv=fsync` on it). A lane has
- * to hold what its thread captures in that time: 1 MiB holds 5,000 events of 200 bytes. A larger lane_bytes, or
- * full_wait_ns, is the remedy.
+ * and two seconds where the next segment was due meanwhile (ext4 on a loop device, `dd conv=fsync` on it). A lane of
+ * 1 MiB holds 5,000 events of 200 bytes; a thread that captures more in that time goes on in overflow lanes.
  *
  * Overflow lanes. If the drainer drains nothing for 5 ms although lanes are half full, captures whose lane is full go
- * on in overflow lanes, of lane_bytes each, overflow_bytes together and at most WEIR_MAX_LANES lanes in all. They do
- * so before full_wait_ns and full_policy count. What is captured there is as safe as in any lane, and in the thread's
- * order; a signal handler's capture to the thread's own lane stays there. Memory and disk of what is drained are given
- * back, but for 4 KiB a lane that was used: of the two lanes that a thread may hold once it captures again, or ends;
- * after a close or a kill at the next opening. It is the memory of the ring: page cache, or tmpfs, which counts towards
- * a container's limit. Where there is none, captures are refused as FULL. The prefaulter alone makes them, so that no
- * capture waits for the disk. Below max_bytes an overflow lane takes its bytes twice while it is in use. None without
- * threads, before Linux 5.14, where RLIMIT_AS is set or RLIMIT_FSIZE is smaller than the ring with all of them. A host
- * that locks all of its memory should set 0.
+ * on in an overflow lane, before full_wait_ns and full_policy count. An overflow lane has lane_bytes; all of them have
+ * overflow_bytes at most, and all lanes of a log are WEIR_MAX_LANES at most. Events in overflow lanes are as safe
+ * as in any lane, and in their thread's order. A signal handler's capture to the thread's own lane stays in that lane.
+ * Overflow lanes take the ring's memory: page cache, or tmpfs, which counts towards a container's limit. The prefaulter
+ * alone makes overflow lanes, so that no capture waits for the disk: where there is no memory, or the file system does
+ * not answer the fallocate, captures are refused as FULL. Below max_bytes an overflow lane takes its bytes twice while
+ * the lane is in use.
+ *
+ * Memory and disk of drained overflow lanes are given back, but for 4 KiB a lane that was used. The two lanes that a
+ * thread may hold are given back once the thread captures again, or ends; after a close or a kill all of them at the
+ * next opening. There are no overflow lanes without threads, before Linux 5.14, where RLIMIT_AS is set, or where
+ * RLIMIT_FSIZE is smaller than the ring with all of them. A host that locks all of its memory should set 0.
  */
 
 /*

@@ -5,22 +5,36 @@
 #include "drain/preparer.h"
 #include "system/system.h"
 
-/* The capacities of the log's raw segments, as their headers say, oldest first. Answers how many. */
-static uint64_t capacities(const char *directory, uint64_t *bytes, uint64_t most) {
-  int at = sys_open_directory(directory);
+/* As capacities(), or -ENOENT: a segment was sealed meanwhile, and has another name. */
+static int64_t try_capacities(int at, uint64_t *bytes, uint64_t most) {
   segment_list list;
-  REQUIRE(at >= 0 && segment_list_read(at, &list) == 0);
-  uint64_t count = 0;
-  for (; count < list.count && count < most; count++) {
+  REQUIRE(segment_list_read(at, &list) == 0);
+  int64_t count = 0;
+  for (uint64_t i = 0; i < list.count && i < most && count >= 0; i++) {
     segment_header header;
-    int fd = sys_open_read(at, list.items[count].name);
-    REQUIRE(fd >= 0 && sys_read_at(fd, &header, sizeof header, 0) == sizeof header);
-    bytes[count] = header.capacity;
+    int fd = sys_open_read(at, list.items[i].name);
+    if (fd < 0) {
+      REQUIRE(fd == -ENOENT);
+      count = fd;
+      continue;
+    }
+    REQUIRE(sys_read_at(fd, &header, sizeof header, 0) == sizeof header);
+    bytes[count++] = header.capacity;
     sys_close(fd);
   }
   segment_list_free(&list);
-  sys_close(at);
   return count;
+}
+
+/* The capacities of the log's raw segments, as their headers say, oldest first. Answers how many. */
+static uint64_t capacities(const char *directory, uint64_t *bytes, uint64_t most) {
+  int at = sys_open_directory(directory);
+  REQUIRE(at >= 0);
+  int64_t count;
+  do count = try_capacities(at, bytes, most);
+  while (count < 0);
+  sys_close(at);
+  return (uint64_t)count;
 }
 
 static void check_sizes(uint64_t segment_bytes, uint64_t max_event_bytes, const uint64_t *expected, uint64_t count) {

@@ -4,8 +4,6 @@
 
 #include <stdarg.h>
 
-enum { JUDGE_LANES = 257 };
-
 void judge_fault(judge *judge, const char *format, ...) {
   size_t used = strlen(judge->text);
   judge->faults++;

@@ -25,6 +25,8 @@ typedef enum judge_fate {
   FATE_POWER_CUT /* what was not awaited durable may be lost */
 } judge_fate;
 
+enum { JUDGE_LANES = 257 }; /* of a log, those of more together */
+
 /* What an event lacks: the definition of its type, or of its context. */
 enum { LACKS_TYPE = 1, LACKS_CONTEXT = 2 };
 

@@ -522,6 +522,35 @@ static void ring_pages(const char *folder) {
   power_run_free(&run);
 }
 
+/* In the ring's file: the first overflow lane is in play, and other bytes lie where its control page would. */
+static void garble_overflow_lane(const char *path) {
+  uint8_t garbage[LANE_CONTROL_BYTES];
+  ring_header header;
+  int fd = open(path, O_RDWR | O_CLOEXEC);
+  REQUIRE(fd >= 0 && pread(fd, &header, sizeof header, 0) == sizeof header && header.overflow_lanes > 0);
+  uint32_t first = header.lane_count - header.overflow_lanes;
+  header.lanes_in_play = lanes_word(first + 1);
+  for (size_t i = 0; i < sizeof garbage; i++) garbage[i] = (uint8_t)(i * 131 + 7);
+  REQUIRE(pwrite(fd, &header, sizeof header, 0) == sizeof header);
+  off_t at = (off_t)(header.lanes_at + first * header.lane_stride);
+  REQUIRE(pwrite(fd, garbage, sizeof garbage, at) == sizeof garbage);
+  close(fd);
+}
+
+static void overflow_page_lost(const char *folder) {
+  test("case 26: the control page of an overflow lane never reached the disk: nothing is taken from what lies there");
+  const char *path = join(folder, "log");
+  leave_log(folder, path, 0);
+  garble_overflow_lane(join(path, "ring"));
+  weir_recovery recovery;
+  small_log found = recover_small(path, &recovery);
+  CHECK_EQUAL(found.events, EVENTS);
+  CHECK_EQUAL(found.hole_events, 0);
+  CHECK_EQUAL(recovery.missing_events, 0);
+  CHECK_EQUAL(recovery.dropped, 0);
+  remove_tree(path);
+}
+
 static uint64_t start_inode;
 static _Atomic int start_syncs, name_syncs, leftovers_gone, gone_early;
 
@@ -630,6 +659,7 @@ int main(void) {
   blocks_before(folder);
   header_lost(folder);
   ring_pages(folder);
+  overflow_page_lost(folder);
   unsynced_start(folder);
   empty_files(folder);
   report_free(said);

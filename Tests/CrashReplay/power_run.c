@@ -272,21 +272,36 @@ static void hold_offset(const holding *holding, const judged_event *event) {
   judge_fault(holding->judge, "offset %" PRIu64 " had been given to another event", event->offset);
 }
 
+/* The number that a thread's next event has at least: of any lane, as long as no offset is missing, and of each lane. */
+typedef struct after {
+  uint64_t any, lanes[JUDGE_LANES];
+} after;
+
+/*
+ * A thread's events ascend within each lane. Between lanes they ascend, too, as long as no offset is missing: where the
+ * power cut took blocks of a lane, what the ring has of that lane comes after what the log kept of later lanes.
+ */
+static void hold_order(const holding *holding, const judged_event *event, after *after) {
+  uint64_t lane = event->id.sequence >> 48, *of_lane = &after->lanes[lane < JUDGE_LANES ? lane : JUDGE_LANES - 1];
+  if (event->number < after->any || event->number < *of_lane) {
+    judge_fault(holding->judge, "event %" PRIu64 " of thread %u is out of order", event->number, event->thread);
+  }
+  after->any = *of_lane = event->number + 1;
+}
+
 static void hold_events(const holding *holding, const judged_log *log) {
-  uint64_t after[POWER_THREADS] = {0};
+  after after[POWER_THREADS] = {0};
   for (uint64_t i = 0; i < log->count; i++) {
     const judged_event *event = &log->events[i];
     if (i > 0 && event->offset <= log->events[i - 1].offset) {
       judge_fault(holding->judge, "offset %" PRIu64 " comes after %" PRIu64, event->offset, log->events[i - 1].offset);
     }
+    int follows = i > 0 && event->offset == log->events[i - 1].offset + 1;
+    for (uint32_t thread = 0; thread < POWER_THREADS && !follows; thread++) after[thread].any = 0;
     hold_offset(holding, event);
     if (event->notice) continue;
     hold_event(holding, event);
-    if (event->thread >= POWER_THREADS) continue;
-    if (event->number < after[event->thread]) {
-      judge_fault(holding->judge, "event %" PRIu64 " of thread %u is out of order", event->number, event->thread);
-    }
-    after[event->thread] = event->number + 1;
+    if (event->thread < POWER_THREADS) hold_order(holding, event, &after[event->thread]);
   }
 }
 

@@ -41,6 +41,7 @@ static void touch(uint8_t *from, uint64_t bytes) {
 /* ---- Overflow lanes ---------------------------------------------------------------------------------------------- */
 
 static uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_RELAXED); }
+static void store(uint64_t *word, uint64_t value) { __atomic_store_n(word, value, __ATOMIC_RELAXED); }
 
 static uint64_t claimed_bytes(const intake *intake) { return 2 * intake->ring.header->lane_stride; }
 
@@ -96,7 +97,10 @@ int lane_pages_make(intake *intake, lane *lane, int mine) {
     touch(from, first);
     error = 0;
   }
-  if (error == 0 && overflows) add(intake, lane);
+  if (error == 0 && overflows) {
+    store(&lane->control->opening, intake->producer.opening);
+    add(intake, lane);
+  }
   if (error != 0 && overflows && claim == 0) unclaim(intake);
   if (error == 0) __atomic_store_n(&lane->ready, 1, __ATOMIC_RELAXED);
   else if (error != -EINVAL && !overflows) __atomic_store_n(&intake->retry_at, now + LANE_RETRY_NS, __ATOMIC_RELAXED);

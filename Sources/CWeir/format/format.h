@@ -141,7 +141,7 @@ typedef struct lane_control {
   uint64_t head;  /* 128: position after the last record drained into the log, or evicted; and the HEAD_ flags */
   uint8_t reserved0[56];
   uint64_t reported[WEIR_DROP_REASONS - 1]; /* of `dropped` and of the evicted, in gap records of the log */
-  uint64_t reserved1;
+  uint64_t opening;        /* of an overflow lane that was made: see orphan.c. 0 for other lanes */
   uint64_t evicting_to;    /* 320, the producer's: how far the eviction in progress goes */
   uint64_t evicting_total; /* and what evicted_total will be after it */
   uint64_t evicted_to;     /* position after the last record ever evicted */
@@ -174,6 +174,7 @@ static_assert(offsetof(ring_header, unlaned_dropped) == 640, "ring header");
 static_assert(sizeof(ring_header) == RING_HEADER_BYTES, "ring header");
 static_assert(offsetof(lane_control, head) == 128, "lane control");
 static_assert(offsetof(lane_control, reported) == 192, "lane control");
+static_assert(offsetof(lane_control, opening) == 312, "lane control");
 static_assert(offsetof(lane_control, evicting_to) == 320, "lane control");
 static_assert(sizeof(lane_control) == LANE_CONTROL_BYTES, "lane control");
 

@@ -52,9 +52,12 @@ static void check_controls(checker *checker, const orphan *ring) {
     const lane_control *control = &ring->controls[i];
     uint64_t at = ring->header.lanes_at + i * ring->header.lane_stride;
     checker->out->bytes += sizeof *control;
-    if (!bytes_are_zero(control->reserved0, sizeof control->reserved0) || control->reserved1 ||
+    if (!bytes_are_zero(control->reserved0, sizeof control->reserved0) ||
         !bytes_are_zero(control->reserved2, sizeof control->reserved2)) {
       report_ring(checker, at, sizeof *control, "reserved bytes of a lane are not zero");
+    }
+    if (control->opening != 0 && (control->opening != ring->header.opening || i < orphan_first_overflow(ring))) {
+      report_ring(checker, at + offsetof(lane_control, opening), 8, "a lane is of another opening");
     }
     if (ring->rebooted) continue; /* its pages are of different ages */
     if ((control->head & HEAD_FLAGS & ~(uint64_t)(HEAD_CLAIMED | HEAD_EVICTED)) ||

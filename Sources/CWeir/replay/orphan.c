@@ -53,6 +53,16 @@ static int open_ring(orphan *ring, int directory) {
   return error;
 }
 
+/*
+ * The opening writes the control pages of all lanes but the overflow lanes, and syncs them. The control page of an
+ * overflow lane may not have reached the disk before a power cut: then its block holds what was there before, and not
+ * the number of the ring's opening. Nothing of that lane is known.
+ */
+static int is_lost(const orphan *ring, uint32_t lane) {
+  return ring->rebooted && lane >= orphan_first_overflow(ring) &&
+         ring->controls[lane].opening != ring->header.opening;
+}
+
 static int read_controls(orphan *ring) {
   int error = 0;
   ring->controls = calloc(ring->header.lane_count, sizeof *ring->controls);
@@ -64,6 +74,7 @@ static int read_controls(orphan *ring) {
   for (uint32_t lane = 0; error == 0 && lane < lanes; lane++) {
     error = read_whole(ring->fd, &ring->controls[lane], sizeof *ring->controls,
                        ring->header.lanes_at + lane * ring->header.lane_stride);
+    if (error == 0 && is_lost(ring, lane)) memset(&ring->controls[lane], 0, sizeof *ring->controls);
   }
   return error;
 }

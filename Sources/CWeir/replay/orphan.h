@@ -123,4 +123,9 @@ void orphan_close(orphan *ring);
 /* Reads and checks a ring's header and control pages; for a live ring this is a snapshot. Errors as orphan_open. */
 int orphan_read_ring(orphan *ring, int directory);
 
+/* The number of the ring's first overflow lane, or how many lanes there are. */
+static inline uint32_t orphan_first_overflow(const orphan *ring) {
+  return ring->header.lane_count - ring->header.overflow_lanes;
+}
+
 #endif
