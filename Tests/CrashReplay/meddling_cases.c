@@ -19,6 +19,7 @@ static weir_status open_log(const char *directory, weir_log **log, weir_recovery
   options.lane_count = 3;
   options.spare_lanes = 1;
   options.lane_bytes = 32768;
+  options.overflow_bytes = 0; /* a ring that has room for everything has what a deleted segment had */
   options.max_event_bytes = 1024;
   options.segment_bytes = 139264;
   options.full_wait_ns = UINT64_C(120000000000); /* so that offsets are numbers: no gap record between them */
@@ -74,7 +75,8 @@ static void meddle(scene *scene, target target, deed deed) {
   REQUIRE(moved);
   sprintf(moved, "%s.moved", scene->path);
   scene->moved = moved;
-  if (deed == DELETED) remove_tree(scene->path);
+  /* The log's threads may make a file in the directory while it is removed. */
+  while (deed == DELETED && access(scene->path, F_OK) == 0) remove_tree(scene->path);
   if (deed == RENAMED) REQUIRE(rename(scene->path, moved) == 0);
   if (deed == FORBIDDEN) REQUIRE(chmod(scene->path, 0) == 0);
 }
