@@ -4,7 +4,8 @@
  *
  *   new    a new log in an empty directory, and what the log takes on disk before the first event
  *   killed a log whose writer was killed at full speed; beside it reading, with pread, the
- *          files that were not sealed
+ *          files that were not sealed; and writing as many bytes to a new file, and a sync of it, because what is
+ *          recovered is on the disk before the opening returns
  *
  * Each in a process of its own, in turns. Nothing is asserted. TMPDIR says on which file system.
  *
@@ -131,6 +132,24 @@ static void read_unsealed(const char *path, answer *answer) {
   answer->kib = (double)bytes / 1024;
 }
 
+/* Writes as many bytes as read_unsealed read, and syncs them: what the disk itself needs. */
+static void write_as_many(const char *path, answer *answer) {
+  read_unsealed(path, answer);
+  static uint8_t piece[256 << 10];
+  memset(piece, 'w', sizeof piece);
+  char name[4352];
+  snprintf(name, sizeof name, "%s/written", path);
+  uint64_t start = now_ns();
+  int file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  REQUIRE(file >= 0);
+  for (double kib = 0; kib < answer->kib; kib += sizeof piece >> 10) {
+    REQUIRE(write(file, piece, sizeof piece) == (ssize_t)sizeof piece);
+  }
+  REQUIRE(fdatasync(file) == 0);
+  answer->ns = (double)(now_ns() - start);
+  unlink(name);
+}
+
 /* Runs `body` in a process that is killed at its end, as a writer would be. */
 static answer run(void (*body)(const char *path, answer *answer), const char *path) {
   int ends[2];
@@ -163,6 +182,7 @@ static double of_sorted(double *values, uint64_t rounds, double fraction) {
 
 int main(int count, char **arguments) {
   static double fresh[MOST_ROUNDS], kib[MOST_ROUNDS], killed[MOST_ROUNDS], reading[MOST_ROUNDS], read_kib[MOST_ROUNDS];
+  static double writing[MOST_ROUNDS];
   uint64_t rounds = 21;
   FILE *results = NULL;
   for (int i = 1; i < count; i += 2) {
@@ -189,6 +209,9 @@ int main(int count, char **arguments) {
     read_kib[i] = read.kib;
     killed[i] = run(open_once, path).ns / 1e6;
     remove_tree(path);
+    run(fill_and_die, path);
+    writing[i] = run(write_as_many, path).ns / 1e6;
+    remove_tree(path);
   }
   scratch_remove(folder);
   struct row {
@@ -198,6 +221,7 @@ int main(int count, char **arguments) {
               {"a new log before its first event", "KiB on disk", kib},
               {"first event after a kill", "ms", killed},
               {"reading what was not sealed", "ms", reading},
+              {"writing and syncing as many bytes", "ms", writing},
               {"what was not sealed", "KiB", read_kib}};
   printf("%-34s %10s %10s\n", "opening", "median", "p90");
   for (uint64_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -220,7 +220,7 @@ static int gets_new_file(const intake *intake, const ring_place *place, const ri
   if (fd < 0) return 0;
   uint64_t closed;
   int64_t count = sys_read_at(fd, &closed, sizeof closed, offsetof(ring_header, closed));
-  int answer = count == sizeof closed && closed != 1 && !sys_is_memory(fd) && sys_has_room(fd, header->file_bytes);
+  int answer = count == sizeof closed && closed != 1 && sys_has_room(fd, header->file_bytes);
   sys_close(fd);
   return answer;
 }
