@@ -7,7 +7,9 @@
  *          files that were not sealed; and writing as many bytes to a new file, and a sync of it, because what is
  *          recovered is on the disk before the opening returns
  *
- * Each in a process of its own, in turns. Nothing is asserted. TMPDIR says on which file system.
+ * Each in a process of its own, in turns. Before each the disk has all of what earlier ones wrote and removed, or an
+ * opening would wait for their commit of the file system's journal. Nothing is asserted. TMPDIR says on which file
+ * system.
  *
  *     opening_bench [--rounds N] [--events N] [--results FILE]   results are appended
  */
@@ -150,6 +152,12 @@ static void write_as_many(const char *path, answer *answer) {
   unlink(name);
 }
 
+/* Removes a log, and waits until the disk has no work left of it. */
+static void remove_settled(const char *path) {
+  remove_tree(path);
+  sync();
+}
+
 /* Runs `body` in a process that is killed at its end, as a writer would be. */
 static answer run(void (*body)(const char *path, answer *answer), const char *path) {
   int ends[2];
@@ -199,19 +207,19 @@ int main(int count, char **arguments) {
     char path[4096];
     snprintf(path, sizeof path, "%s/new", folder);
     fresh[i] = run(open_once, path).ns / 1e6;
-    remove_tree(path);
+    remove_settled(path);
     kib[i] = run(open_and_look, path).kib;
-    remove_tree(path);
+    remove_settled(path);
     snprintf(path, sizeof path, "%s/killed", folder);
     run(fill_and_die, path);
     answer read = run(read_unsealed, path);
     reading[i] = read.ns / 1e6;
     read_kib[i] = read.kib;
     killed[i] = run(open_once, path).ns / 1e6;
-    remove_tree(path);
+    remove_settled(path);
     run(fill_and_die, path);
     writing[i] = run(write_as_many, path).ns / 1e6;
-    remove_tree(path);
+    remove_settled(path);
   }
   scratch_remove(folder);
   struct row {
