@@ -523,7 +523,7 @@ static void each_call(void) {
 }
 
 /* On a machine with pages of 16 or 64 KiB most of a ring's control pages begin within one. */
-/* ---- A new file or the old one ------------------------------------------------------------------------------------ */
+/* ---- A new file or the old one ----------------------------------------------------------------------------------- */
 
 static ino_t ring_inode(void) {
   struct stat status;
