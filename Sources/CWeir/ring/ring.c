@@ -176,11 +176,11 @@ _Static_assert(WEIR_TYPES_BYTES % LANE_CONTROL_BYTES == 0, "whole pages of zeros
 
 /*
  * Opens the file that becomes the ring, under its temporary name, where gets_new_file says no. A drained ring of the
- * same size, or of the size without overflow lanes, is reused: its blocks are already allocated, so a full disk does not
- * keep the log from opening. A half-made ring of an earlier opening is reused too, so that at any moment there is either
- * a ring or one being made. The directory is synced before the file changes: otherwise a power cut could leave a ring
- * with parts of both. What of the file does not count as used below the byte limit yet is claimed: a file elsewhere
- * counts under the ring's name alone.
+ * same size, or of the size without overflow lanes, is reused: its blocks are already allocated, so a full disk does
+ * not keep the log from opening. A half-made ring of an earlier opening is reused too, so that at any moment there is
+ * either a ring or one being made. The directory is synced before the file changes: otherwise a power cut could leave a
+ * ring with parts of both. What of the file does not count as used below the byte limit yet is claimed: a file
+ * elsewhere counts under the ring's name alone.
  */
 static int open_new(const intake *intake, const ring_place *place, uint64_t bytes) {
   struct stat status;
