@@ -918,8 +918,8 @@ weir_status weir_read_segment(const char *directory, const char *name, uint64_t 
 /*
  * Checks every byte of one sealed segment's file, of any log, in any directory: whatever weir_verify checks, but for
  * what other files say. WEIR_OK: the check ran; `finding->problem` is null if the segment is whole, and `segment` then
- * says what it is. Otherwise `finding` is the first problem. Writes nothing. Cost: the file is read and decompressed
- * twice. Memory: as of a reader.
+ * says what it is. Otherwise `finding` is the first problem. Writes nothing. Cost: the file is read twice, and
+ * decompressed once. Memory: as of a reader.
  */
 weir_status weir_verify_segment(const char *directory, const char *name, uint64_t base, weir_segment *segment,
                                 weir_finding *finding, weir_error *error);

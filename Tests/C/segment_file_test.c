@@ -1,7 +1,10 @@
 /* segment_file_test.c: segments that leave a log as files: sealed on demand, packed, and checked one by one. */
+#include "batch_builder.h"
 #include "batch_check.h"
 #include "drainer.h"
 #include "threadless_check.h"
+
+#include "segment/unpack.h"
 
 #define FIRST "00000000000000000000.weir"
 #define FIRST_BATCH FIRST ".lz4"
@@ -181,6 +184,59 @@ static void damaged(void) {
   scratch_remove(folder);
 }
 
+/* Whether each single bit of [from, to) of the file is found when it is wrong. */
+static void check_bits(const char *folder, uint64_t base, bytes *file, uint64_t from, uint64_t to) {
+  for (uint64_t bit = 8 * from; bit < 8 * to; bit++) {
+    weir_segment segment;
+    file->at[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    write_bytes(join(folder, PACKED), file);
+    if (!CHECK(!is_whole(folder, PACKED, base, &segment))) fprintf(stderr, "  bit %" PRIu64 "\n", bit);
+    file->at[bit / 8] ^= (uint8_t)(1 << bit % 8);
+  }
+}
+
+static void several_blocks(void) {
+  test("a batch segment is decompressed once, and each LZ4 block's size, bytes and checksum are checked");
+  enum { SIZE = 4, CHECKSUM = 4 };
+  char *folder = scratch(), *directory = strdup(join(folder, "log"));
+  make_mixed(directory, 12000, 4 << 20);
+  weir_segment segment = {0};
+  uint64_t base;
+  char name[64];
+  do { /* the first segments are small */
+    base = segment.next_offset;
+    snprintf(name, sizeof name, "%020" PRIu64 ".weir", base);
+    REQUIRE(weir_read_segment(directory, name, base, 1, &segment, NULL) == WEIR_OK);
+  } while (segment.content_bytes <= BATCH_BLOCK_BYTES);
+  CHECK_EQUAL(weir_pack_segment(directory, base, folder, PACKED, NULL), WEIR_OK);
+  bytes file = read_bytes(join(folder, PACKED));
+  batch_end end;
+  batch_index index;
+  memcpy(&end, file.at + file.count - sizeof end, sizeof end);
+  uint8_t *at = file.at + file.count - end.index_bytes;
+  memcpy(&index, at, sizeof index);
+  REQUIRE(index.block_count >= 2);
+  uint64_t before = unpack_count();
+  CHECK(is_whole(folder, PACKED, base, &segment));
+  CHECK_EQUAL(unpack_count() - before, index.block_count);
+  for (uint32_t i = 0; i < index.block_count; i++) {
+    batch_block block;
+    uint32_t size;
+    memcpy(&block, at + sizeof index + i * sizeof block, sizeof block);
+    memcpy(&size, file.at + block.position, sizeof size);
+    uint64_t first = block.position + SIZE, last = first + size;
+    check_bits(folder, base, &file, block.position, first);
+    uint64_t some = first + random_below(size);
+    check_bits(folder, base, &file, some, some + 1);
+    check_bits(folder, base, &file, last, last + CHECKSUM);
+  }
+  write_bytes(join(folder, PACKED), &file);
+  CHECK(is_whole(folder, PACKED, base, &segment));
+  free(file.at);
+  free(directory);
+  scratch_remove(folder);
+}
+
 static void odd_arguments(void) {
   test("arguments that are missing or odd are an error with words");
   char *folder = scratch(), *directory = strdup(join(folder, "log"));
@@ -230,6 +286,7 @@ int main(void) {
   slow_disk();
   packed();
   damaged();
+  several_blocks();
   odd_arguments();
   copied();
   return finish();

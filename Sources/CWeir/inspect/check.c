@@ -144,12 +144,16 @@ static const char *definition_problem(const checker *checker, uint64_t opening, 
   return NULL;
 }
 
+/*
+ * Checks every record of a block. `defined`: the type of the last record whose definitions were found; equal types have
+ * equal definitions, and no definition is added within a block.
+ */
 static void check_records(checker *checker, const segment_scan *scan) {
   const block_header *block = &scan->block;
   int notices = block->kind == BLOCK_NOTICES;
   uint32_t seed = record_seed(block->opening, notices ? (uint32_t)NOTICE_LANE : block->lane);
   uint64_t at = 0;
-  uint32_t index = 0;
+  uint32_t index = 0, defined = 0;
   int64_t first = 0, last = 0;
   for (uint32_t i = 0; i < block->count; i++) {
     const uint8_t *bytes = scan->payload + at;
@@ -165,10 +169,11 @@ static void check_records(checker *checker, const segment_scan *scan) {
     int64_t time = calibration_time(&block->calibration, record.ticks);
     if (i == 0 || time < first) first = time;
     if (i == 0 || time > last) last = time;
-    if (!checker->damaged && !checker->undefined_reported &&
-        (problem = definition_problem(checker, block->opening, &record))) {
-      checker->undefined_reported = 1;
-      report_rule(checker, block->position + sizeof *block + at, size, problem);
+    if (record.type != defined && !checker->damaged && !checker->undefined_reported) {
+      problem = definition_problem(checker, block->opening, &record);
+      checker->undefined_reported = problem != NULL;
+      if (problem) report_rule(checker, block->position + sizeof *block + at, size, problem);
+      else defined = record.type;
     }
     at += size;
   }
@@ -389,6 +394,7 @@ int check_segment(checker *checker, segment_name *name, int last) {
     checker->out->bytes = bytes + scan.disk_bytes;
     if (error == 0) error = check_batch(checker, &scan, scan.next_offset);
   }
+  if (error == 0 && checker->scanned) checker->scanned(checker->context, &scan);
   checker->have_previous = 1;
   checker->previous_salt = scan.header.salt;
   checker->previous_base = name->base;

@@ -32,6 +32,7 @@ typedef struct checker {
   int live;
   void (*report)(void *context, const weir_finding *finding);
   void *context;
+  void (*scanned)(void *context, const segment_scan *scan); /* gets each segment's scan at its end; null: nobody does */
   weir_verification *out;
 
   /* Across segments. */

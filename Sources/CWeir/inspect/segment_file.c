@@ -84,13 +84,28 @@ weir_status weir_read_segment(const char *directory, const char *name, uint64_t 
   return result == 0 ? WEIR_OK : failure(result, "read", directory, name, error);
 }
 
-/* Keeps the first finding. */
+/* What the check of one file comes to. */
+typedef struct file_check {
+  uint64_t base;
+  weir_segment *segment; /* all zeros until header and seal were found good */
+  weir_finding *finding; /* the first one */
+} file_check;
+
 static void keep_first(void *context, const weir_finding *finding) {
-  weir_finding *first = context;
+  weir_finding *first = ((file_check *)context)->finding;
   if (!first->problem) *first = *finding;
 }
 
-static int check_alone(int directory, const char *path, const char *name, uint64_t base, weir_finding *finding) {
+/* As read_segment, of a scan that has gone through the file. */
+static void take_scanned(void *context, const segment_scan *scan) {
+  const file_check *check = context;
+  int good = scan->header_valid && scan->header.salt != 0 && scan->header.base_offset == check->base;
+  good = good && scan->sealed && scan->position == scan->file_bytes && scan_summary(scan);
+  if (good) take(scan, check->segment);
+}
+
+static int check_alone(int directory, const char *path, const char *name, file_check *check) {
+  uint64_t base = check->base;
   weir_verification out = {0};
   segment_name named = {.base = base};
   snprintf(named.name, sizeof named.name, "%s", name);
@@ -100,9 +115,11 @@ static int check_alone(int directory, const char *path, const char *name, uint64
   checker->directory = directory;
   checker->next_offset = base; /* what lies below is of other files */
   checker->report = keep_first;
-  checker->context = finding;
+  checker->scanned = take_scanned;
+  checker->context = check;
   checker->out = &out;
   int error = check_segment(checker, &named, 0);
+  if (error == 0 && strcmp(named.name, name) != 0) error = -ENOENT; /* it has gone, and another file was checked */
   free(checker->headers.items);
   free(checker);
   return error;
@@ -117,14 +134,10 @@ weir_status weir_verify_segment(const char *directory, const char *name, uint64_
   *finding = (weir_finding){0};
   struct stat present; /* in a log another file of the segment would be checked in place of a missing one */
   int result = sys_status_at(fd, name, &present);
-  if (result == 0) result = check_alone(fd, directory, name, base, finding);
-  if (result == 0 && !finding->problem) {
-    result = read_segment(fd, 0, name, base, segment);
-    if (result == -EBADMSG) {
-      finding->problem = "header or seal is not this segment's";
-      result = 0;
-    }
-  }
+  file_check check = {.base = base, .segment = segment, .finding = finding};
+  if (result == 0) result = check_alone(fd, directory, name, &check);
+  if (result == 0 && !finding->problem && segment->salt == 0) finding->problem = "header or seal is not this segment's";
+  if (finding->problem) *segment = (weir_segment){0};
   sys_close(fd);
   return result == 0 ? WEIR_OK : failure(result, "check", directory, name, error);
 }

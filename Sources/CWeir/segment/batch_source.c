@@ -37,7 +37,8 @@ static int unpack_span(batch_source *source, uint64_t index, uint8_t *to) {
     unpacked block;
     int error = unpack_block(source, position, span->end, source->exact, to + made, room, history, &block);
     if (error != 0) return error;
-    span->damaged |= (uint32_t)block.damaged;
+    span->damaged |= block.damaged != 0;
+    span->as_stated = block.as_stated != 0;
     if (block.file_bytes == 0) break;
     made += block.damaged ? room : block.bytes;
     position += block.file_bytes;

@@ -46,7 +46,8 @@ typedef struct batch_span {
   uint64_t end;
   uint64_t content;  /* position in the segment */
   uint32_t bytes;    /* of content */
-  uint32_t damaged;  /* the blocks can't be decompressed, or have another length */
+  uint8_t damaged;   /* the blocks can't be decompressed, or have another length */
+  uint8_t as_stated; /* one block, of `bytes` as its size says, when it was last decompressed: all but its checksum */
 } batch_span;
 
 typedef struct cached_span {

@@ -68,6 +68,7 @@ int unpack_block(batch_source *source, uint64_t position, uint64_t end, int exac
   if (got < (int64_t)wanted) return 0;
   const uint8_t *packed = bytes + SIZE_BYTES;
   int made = expand(packed, count, stored, to, room, history);
+  out->as_stated = exact && made == (int)room && (word & ~STORED_AS_IT_IS) == count;
   if (exact && made != (int)room) { /* the size may be what is damaged, which also says whether it is compressed */
     int other = expand(packed, count, !stored, to, room, history);
     if (other == (int)room) made = other;

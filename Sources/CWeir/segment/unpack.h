@@ -14,6 +14,7 @@ typedef struct unpacked {
   uint64_t file_bytes; /* that it takes in the file; 0: there is none, or where it ends is not known */
   uint32_t bytes;      /* of content; of a damaged one, unknown */
   int damaged;
+  int as_stated;       /* with `exact`: it has the length and the form that its size says, and is not damaged */
   int end_mark;        /* in its place is the end of the frame */
 } unpacked;
 

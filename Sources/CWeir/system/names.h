@@ -429,5 +429,6 @@
 #define worker_make weir_core_worker_make
 #define worker_start weir_core_worker_start
 #define worker_stop weir_core_worker_stop
+#define xxh32 weir_core_xxh32
 
 #endif
