@@ -109,6 +109,13 @@ def delivery_table(results):
   return table(["", "events in the log", "destinations", *RATE_HEAD], rows)
 
 
+def batches_table(results):
+  names = {"batch": "`weir batch`", "directory": "to a directory", "http": "over HTTP to `weir collect`"}
+  return table(["", "the log", *RATE_HEAD],
+               [[names[line["subject"]], line["source"], *rate_cells(line)]
+                for line in results.find(bench="delivery-batches")])
+
+
 def disk_table(results):
   lines = results.find(bench="disk")
   inputs = list(dict.fromkeys(line["input"] for line in lines))
@@ -161,7 +168,7 @@ TABLES = {
   "delivery": lambda results: pictured(
     "benchmark-delivery", "Processor time of an event and memory, by the size of the log and by destinations.",
     delivery_table(results)),
-  "peers": peers_table, "disk": disk_table, "opening": opening_table, "follow-idle": follow_table,
+  "peers": peers_table, "batches": batches_table, "disk": disk_table, "opening": opening_table, "follow-idle": follow_table,
   "request": request_table, "service": service_table, "parts": parts_table}
 
 

@@ -12,8 +12,8 @@
 #                           LTTng-UST, at 1 to 64 threads, 10^5 to 10^8 events
 #   make opening-bench      what opening costs: the first event in a new log, and after a kill
 #   make request-bench      what a request pays: bindings, the inspector
-#   make behind-bench       delivery beside syslog-ng and rsyslog, by size and destinations, bytes on disk, idle, and a
-#                           web service with Weir and without
+#   make behind-bench       delivery beside syslog-ng and rsyslog, by size and destinations, in batch segments, bytes on
+#                           disk, idle, and a web service with Weir and without
 #   make batch-bench        what batch segments cost, and how much smaller they are, beside LZ4 itself
 #   make copy-bench         what a capture costs by the length of its string, beside a bare copy
 #   make delivery-bench     what delivery costs: as JSON, to files, over HTTP on loopback; beside the disk and a socket

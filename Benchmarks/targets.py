@@ -117,6 +117,14 @@ def delivery(judgement):
                    (counts[last]["memory_mib"] - counts[1]["memory_mib"]) / (last - 1), 8, "MiB")
 
 
+def batches(judgement):
+  for source in ("raw", "batched"):
+    wanted = {"bench": "delivery-batches", "subject": "http", "source": source}
+    judgement.least(f"batch segments over HTTP from a {source} log: at least 5 million events a second of a core",
+                    ratio(judgement.value("events_per_core_second", **wanted), 1e6), 5, "million",
+                    f'{(judgement.value("events_per_second", **wanted) or 0) / 1e6:.2f} million by the clock')
+
+
 def idle(judgement):
   for line in judgement.results.find(bench="follow-idle"):
     judgement.most(f'idle, {line["subject"]}: at most 2 wake-ups a second', line["wakeups"], 2)
@@ -126,5 +134,5 @@ def idle(judgement):
 def judge(results, processors):
   """Rows of target, measured, met or missed."""
   judgement = Judgement(results, processors)
-  for part in (captures, draining, opening, requests, delivery, idle): part(judgement)
+  for part in (captures, draining, opening, requests, delivery, batches, idle): part(judgement)
   return judgement.rows
