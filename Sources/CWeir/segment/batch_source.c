@@ -87,10 +87,31 @@ static int load(batch_source *source, uint64_t index, const uint8_t **bytes) {
   return 0;
 }
 
+/* Reads the content's first `count` bytes without the rest of their block: 1; 0 if that is not to be, or an errno. */
+static int read_head(batch_source *source, void *to, uint64_t count) {
+  const batch_span *first = source->spans;
+  if (!source->exact || source->histories || source->head_doubted) return 0;
+  if (count > BATCH_HEAD_BYTES || count >= first->bytes) return 0;
+  for (int i = 0; i < BATCH_CACHED; i++) {
+    if (source->cache[i].used > 0 && source->cache[i].span == 0) return 0;
+  }
+  int given = unpack_head(source, first->position, first->end, to, (uint32_t)count);
+  if (given == 1) source->head_given = 1;
+  return given;
+}
+
+int batch_source_doubt_head(batch_source *source) {
+  int changes = source->head_given && !source->head_doubted;
+  source->head_doubted = 1;
+  return changes;
+}
+
 int64_t batch_source_read(batch_source *source, void *to, uint64_t count, uint64_t at) {
   uint64_t done = 0;
   if (at >= source->content_bytes) return 0;
   if (count > source->content_bytes - at) count = source->content_bytes - at;
+  int head = at == 0 ? read_head(source, to, count) : 0;
+  if (head != 0) return head < 0 ? head : (int64_t)count;
   while (done < count) {
     uint64_t index = span_at(source, at + done);
     const uint8_t *bytes;

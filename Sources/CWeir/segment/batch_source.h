@@ -10,6 +10,9 @@
  * is. Other frames may have linked blocks, blocks that are not full, or no size of their content. These are
  * decompressed once when they are opened, to learn where each block's content is; then they too are read at random.
  *
+ * The first bytes, in which the segment's header is, are decompressed without the rest of their block, which few who
+ * look at a header need. The header's checksum decides whether they are right.
+ *
  * Memory: two spans of 1 MiB for Weir's frames (4 MiB for others), one compressed block, 56 bytes a block; with linked
  * blocks also 64 KiB for each 4 MiB.
  */
@@ -25,6 +28,7 @@
 enum {
   BATCH_MOST_BLOCK_BYTES = 4 << 20, /* of the largest block that a frame can have */
   BATCH_HISTORY_BYTES = 64 << 10,   /* how far linked blocks refer back */
+  BATCH_HEAD_BYTES = 8 << 10,       /* of what is decompressed alone at the beginning: more than a segment's header */
   BATCH_CACHED = 2
 };
 
@@ -73,6 +77,8 @@ typedef struct batch_source {
   read_buffer packed;
   cached_span cache[BATCH_CACHED];
   uint64_t clock;
+  int head_given;       /* the content's first bytes were given without the rest of their block */
+  int head_doubted;     /* they are decompressed with the rest from now on */
 } batch_source;
 
 /* Opens the content of an open file, whatever its bytes are. 0 or a negative errno. */
@@ -81,6 +87,7 @@ void batch_source_close(batch_source *source);
 
 /* As source_read, source_problem and source_place. */
 int64_t batch_source_read(batch_source *source, void *bytes, uint64_t count, uint64_t at);
+int batch_source_doubt_head(batch_source *source);
 const char *batch_source_problem(const batch_source *source, uint64_t from, uint64_t to);
 void batch_source_place(const batch_source *source, uint64_t from, uint64_t to, uint64_t *file_from, uint64_t *file_to);
 

@@ -7,11 +7,14 @@
 
 #include "directory/segment_list.h"
 #include "format/notice.h"
+#include "segment/batch_source.h"
 #include "segment/scan_block.h"
 #include "system/bytes.h"
 #include "system/crc32c.h"
 
 enum { CHUNK_BYTES = 1 << 20, HEADER_ROOM = SEGMENT_HEADER_BYTES + sizeof(lane_mark) * WEIR_MAX_LANES };
+
+_Static_assert((int)HEADER_ROOM <= (int)BATCH_HEAD_BYTES, "a header is read without the rest of its LZ4 block");
 
 /* ---- Looking further ------------------------------------------------------------------------------------------- */
 
@@ -444,17 +447,30 @@ static int is_newer(segment_scan *scan) {
   return problem && !bytes_are_zero(&header, sizeof header);
 }
 
-static int read_segment_header(segment_scan *scan, uint64_t base_from_name, scan_damage *damage) {
-  _Alignas(8) uint8_t bytes[HEADER_ROOM] = {0};
+/* Reads the header, of `*length`, and bytes after it into HEADER_ROOM bytes: 1; 0: it is wrong; or a negative errno. */
+static int take_segment_header(segment_scan *scan, uint8_t *bytes, uint64_t *length) {
   const uint8_t *there;
-  int64_t got = source_get(&scan->source, &scan->buffer, 0, sizeof bytes, 0, &there);
+  int64_t got = source_get(&scan->source, &scan->buffer, 0, HEADER_ROOM, 0, &there);
   if (got < 0) return (int)got;
+  memset(bytes, 0, HEADER_ROOM);
   memcpy(bytes, there, (uint64_t)got);
   memcpy(&scan->header, bytes, SEGMENT_HEADER_BYTES);
-  uint64_t length = SEGMENT_HEADER_BYTES + sizeof(lane_mark) * (uint64_t)scan->header.lane_count;
-  if (got < SEGMENT_HEADER_BYTES || scan->header.lane_count > WEIR_MAX_LANES || (uint64_t)got < length ||
-      scan->header.salt == 0 || scan->header.base_offset > MAX_OFFSET ||
-      crc32c(bytes + 20, length - 20) != scan->header.header_crc) {
+  *length = SEGMENT_HEADER_BYTES + sizeof(lane_mark) * (uint64_t)scan->header.lane_count;
+  return got >= SEGMENT_HEADER_BYTES && scan->header.lane_count <= WEIR_MAX_LANES && (uint64_t)got >= *length &&
+         scan->header.salt != 0 && scan->header.base_offset <= MAX_OFFSET &&
+         crc32c(bytes + 20, *length - 20) == scan->header.header_crc;
+}
+
+static int read_segment_header(segment_scan *scan, uint64_t base_from_name, scan_damage *damage) {
+  _Alignas(8) uint8_t bytes[HEADER_ROOM];
+  uint64_t length;
+  int right = take_segment_header(scan, bytes, &length);
+  if (right == 0 && source_doubt_head(&scan->source)) {
+    read_buffer_forget(&scan->buffer);
+    right = take_segment_header(scan, bytes, &length);
+  }
+  if (right < 0) return right;
+  if (!right) {
     damage->reason = "segment header checksum does not match";
     return open_by_first_block(scan, base_from_name, bytes_are_zero(bytes, sizeof bytes), damage);
   }

@@ -52,6 +52,10 @@ const char *source_problem(const segment_source *source, uint64_t from, uint64_t
   return source->batch ? batch_source_problem(source->batch, from, to) : NULL;
 }
 
+int source_doubt_head(segment_source *source) {
+  return source->batch ? batch_source_doubt_head(source->batch) : 0;
+}
+
 int source_vouches(const segment_source *source) {
   return source->batch ? batch_frame_vouches(source->batch) : 1;
 }

@@ -46,6 +46,12 @@ int64_t source_get(const segment_source *source, read_buffer *buffer, uint64_t p
 const char *source_problem(const segment_source *source, uint64_t from, uint64_t to);
 
 /*
+ * The segment's first bytes are wrong: whether another read may have others, because these were read in a way that
+ * passes over damage which can be mended. Where that is so, they are read in the other way from now on.
+ */
+int source_doubt_head(segment_source *source);
+
+/*
  * Whether checksums outside the segment confirm its beginning: 1, 0, or a negative errno. 1 for a raw file.
  */
 int source_vouches(const segment_source *source);

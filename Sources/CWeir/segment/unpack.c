@@ -83,3 +83,17 @@ int unpack_block(batch_source *source, uint64_t position, uint64_t end, int exac
   out->damaged = 0;
   return 0;
 }
+
+int unpack_head(batch_source *source, uint64_t position, uint64_t end, uint8_t *to, uint32_t bytes) {
+  const uint8_t *packed;
+  uint32_t word;
+  uint64_t enough = 2 * (uint64_t)bytes; /* LZ4 makes few bytes more of what it can't compress */
+  int64_t got = unpack_get(source, position, SIZE_BYTES + enough, 0, &packed);
+  if (got < SIZE_BYTES) return got < 0 ? (int)got : 0;
+  memcpy(&word, packed, sizeof word);
+  uint64_t trailer = source->form.checksums ? CHECKSUM_BYTES : 0, there = (uint64_t)got - SIZE_BYTES;
+  if (word & STORED_AS_IT_IS || word != end - position - SIZE_BYTES - trailer) return 0;
+  int count = (int)(there < word ? there : word);
+  int made = LZ4_decompress_safe_partial((const char *)packed + SIZE_BYTES, (char *)to, count, (int)bytes, (int)bytes);
+  return made == (int)bytes;
+}

@@ -26,6 +26,13 @@ typedef struct unpacked {
 int unpack_block(batch_source *source, uint64_t position, uint64_t end, int exact, uint8_t *to, uint32_t room,
                  uint32_t history, unpacked *out);
 
+/*
+ * Decompresses the first `bytes` of a block that is exactly [position, end) of the file, and no more of it, so that
+ * nothing says whether the rest is right: 1; 0 if the block is not compressed or its size is another, or a negative
+ * errno.
+ */
+int unpack_head(batch_source *source, uint64_t position, uint64_t end, uint8_t *to, uint32_t bytes);
+
 #ifdef WEIR_FAULT_INJECTION
 /* Test only: LZ4 blocks decompressed so far in this process. */
 uint64_t unpack_count(void);

@@ -18,6 +18,7 @@
 #define batch_is_temporary weir_core_batch_is_temporary
 #define batch_remove_temporary weir_core_batch_remove_temporary
 #define batch_source_close weir_core_batch_source_close
+#define batch_source_doubt_head weir_core_batch_source_doubt_head
 #define batch_source_open weir_core_batch_source_open
 #define batch_source_place weir_core_batch_source_place
 #define batch_source_problem weir_core_batch_source_problem
@@ -330,6 +331,7 @@
 #define sizes_of_ring weir_core_sizes_of_ring
 #define source_close weir_core_source_close
 #define source_disown_index weir_core_source_disown_index
+#define source_doubt_head weir_core_source_doubt_head
 #define source_get weir_core_source_get
 #define source_index weir_core_source_index
 #define source_look weir_core_source_look
@@ -414,6 +416,7 @@
 #define unpack_block weir_core_unpack_block
 #define unpack_count weir_core_unpack_count
 #define unpack_get weir_core_unpack_get
+#define unpack_head weir_core_unpack_head
 #define unreported_read weir_core_unreported_read
 #define unreported_remove weir_core_unreported_remove
 #define unreported_store weir_core_unreported_store
