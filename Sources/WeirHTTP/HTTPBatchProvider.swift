@@ -33,9 +33,10 @@
   /// |---|---|
   /// | 200–299 | accepted |
   /// | 422 | rejected: the segment is damaged; its events go to the dead letters |
+  /// | 409 | the endpoint has another segment of that name, of a copy of the log: `DeliveryStopped` |
   /// | 413 | the endpoint takes no file of this size: `DeliveryStopped` |
   /// | 415, 501, 505 | the endpoint takes no such files: `DeliveryStopped` |
-  /// | 400, 408, 409, 425, 429, other errors from 500 on | retry, not before `Retry-After` |
+  /// | 400, 408, 425, 429, other errors from 500 on | retry, not before `Retry-After` |
   /// | any other | `DeliveryStopped` |
   ///
   /// ``HTTPConfiguration/statusRules`` come first. The same segment may be put more than once, after a kill or an
@@ -139,7 +140,11 @@
         throw DeliveryStopped(
           "\(endpoint) does not know the format of the segment \(segment.fileName) (\(answer.summary)); update what "
             + "answers there")
-      case 400, 408, 409, 425, 429, 500, 502...504, 506...599: return try retry(answer)
+      case 409:
+        throw DeliveryStopped(
+          "\(endpoint) has another segment of the name \(segment.fileName) (\(answer.summary)); a copy of the log was "
+            + "delivered there, so give each copy an address of its own")
+      case 400, 408, 425, 429, 500, 502...504, 506...599: return try retry(answer)
       default: break
       }
       do {

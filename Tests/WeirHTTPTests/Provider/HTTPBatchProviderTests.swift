@@ -57,7 +57,7 @@
       try await withSegment { segment, _ in
         let meanings: [(Int, Meaning)] = [
           (200, .accepted), (204, .accepted), (422, .rejected), (413, .stopped), (400, .retried), (408, .retried),
-          (409, .retried), (429, .retried), (500, .retried), (503, .retried), (507, .retried), (301, .stopped),
+          (409, .stopped), (429, .retried), (500, .retried), (503, .retried), (507, .retried), (301, .stopped),
           (401, .stopped), (403, .stopped), (404, .stopped), (405, .stopped), (415, .stopped), (418, .stopped),
           (501, .stopped),
         ]
