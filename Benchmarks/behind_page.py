@@ -168,8 +168,8 @@ TABLES = {
   "delivery": lambda results: pictured(
     "benchmark-delivery", "Processor time of an event and memory, by the size of the log and by destinations.",
     delivery_table(results)),
-  "peers": peers_table, "batches": batches_table, "disk": disk_table, "opening": opening_table, "follow-idle": follow_table,
-  "request": request_table, "service": service_table, "parts": parts_table}
+  "peers": peers_table, "batches": batches_table, "disk": disk_table, "opening": opening_table,
+  "follow-idle": follow_table, "request": request_table, "service": service_table, "parts": parts_table}
 
 
 # ---- The README ------------------------------------------------------------------------------------------------------
