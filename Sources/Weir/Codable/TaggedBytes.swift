@@ -13,7 +13,8 @@ extension FieldObject {
     var size = TaggedSize()
     guard size.putMembers(self, depth: 0) else { return nil }
     return [UInt8](unsafeUninitializedCapacity: size.count) { bytes, count in
-      var writer = TaggedMemory(UnsafeMutableRawBufferPointer(bytes))
+      guard let start = bytes.baseAddress else { return }
+      var writer = TaggedMemory(start, count: size.count)
       _ = writer.putMembers(self, depth: 0)
       count = writer.count
     }
@@ -54,29 +55,43 @@ struct TaggedSize: TaggedSink {
 
 /// Writes bytes into memory that has room for them.
 struct TaggedMemory: TaggedSink {
-  private let room: UnsafeMutableRawBufferPointer
-  private(set) var count = 0
+  private let start: UnsafeMutableRawPointer
+  private let end: UnsafeMutableRawPointer
+  private var place: UnsafeMutableRawPointer
 
-  init(_ room: UnsafeMutableRawBufferPointer) {
-    self.room = room
+  var count: Int { place - start }
+
+  init(_ start: UnsafeMutableRawPointer, count: Int) {
+    self.start = start
+    end = start + count
+    place = start
   }
 
   @inline(__always)
   mutating func putNumber<Number: FixedWidthInteger & BitwiseCopyable>(_ number: Number) {
-    precondition(room.count - count >= MemoryLayout<Number>.size, "the bytes were counted before")
-    room.storeBytes(of: number.littleEndian, toByteOffset: count, as: Number.self)
-    count += MemoryLayout<Number>.size
+    precondition(end - place >= MemoryLayout<Number>.size, "the bytes were counted before")
+    place.storeBytes(of: number.littleEndian, as: Number.self)
+    place += MemoryLayout<Number>.size
   }
 
   @inline(__always)
   mutating func putBytes(_ bytes: UnsafeRawBufferPointer) {
-    precondition(room.count - count >= bytes.count, "the bytes were counted before")
-    UnsafeMutableRawBufferPointer(rebasing: room[count...]).copyMemory(from: bytes)
-    count += bytes.count
+    precondition(end - place >= bytes.count, "the bytes were counted before")
+    guard let from = bytes.baseAddress else { return }
+    place.copyMemory(from: from, byteCount: bytes.count)
+    place += bytes.count
   }
 
   @inline(__always)
   mutating func putText(_ text: String) {
+    // The contiguous storage is tried first. String.withUTF8 mutates, so the compiler would copy the string. Only
+    // bridged strings have no contiguous storage.
+    let done: Void? = text.utf8.withContiguousStorageIfAvailable { putBytes(UnsafeRawBufferPointer($0)) }
+    if done == nil { putBridged(text) }
+  }
+
+  @inline(never)
+  private mutating func putBridged(_ text: String) {
     var text = text
     text.withUTF8 { putBytes(UnsafeRawBufferPointer($0)) }
   }
@@ -86,9 +101,11 @@ extension TaggedSink {
   /// Puts an object. Returns `false` if a value is nested too deep, as does ``put(_:depth:)``.
   mutating func putMembers(_ object: FieldObject, depth: Int) -> Bool {
     putCount(object.count)
-    for member in object {
-      putName(member.name)
-      guard put(member.value, depth: depth + 1) else { return false }
+    // A span, because an iterator would copy each member, which retains a name.
+    let members = object.members.span
+    for index in members.indices {
+      putName(members[index].name)
+      guard put(members[index].value, depth: depth + 1) else { return false }
     }
     return true
   }
@@ -133,23 +150,32 @@ extension TaggedSink {
         guard put(value, depth: depth + 1) else { return false }
       }
     case .object(let object):
-      guard depth <= maximumDepth else { return false }
-      put(.object)
-      return putMembers(object, depth: depth)
+      return put(object: object, depth: depth)
     }
     return true
   }
 
+  /// Puts an object as a value.
+  mutating func put(object: FieldObject, depth: Int) -> Bool {
+    guard depth <= maximumDepth else { return false }
+    put(.object)
+    return putMembers(object, depth: depth)
+  }
+
   /// Puts a text as a value.
+  @inline(__always)
   mutating func put(_ text: String) {
     put(.string)
     putName(text)
   }
 
+  @inline(__always)
   mutating func put(_ kind: Kind) { putNumber(kind.rawValue) }
 
+  @inline(__always)
   mutating func putCount(_ count: Int) { putNumber(UInt32(truncatingIfNeeded: count)) }
 
+  @inline(__always)
   mutating func putName(_ name: String) {
     putCount(name.utf8.count)
     putText(name)

@@ -25,52 +25,39 @@ enum ContextBytes {
   }
 }
 
-/// The parts of a scope that an event ends with.
-struct ScopeParts {
-  var user: EventUser?
-  /// Whether a user, or the absence of a user, was bound. If so, the default user does not apply.
-  var bindsUser = false
-  var view: EventView?
-  var fields: FieldObject = [:]
-  /// The names of the sensitive fields and traits.
-  var sensitive: Set<String> = []
-}
-
 extension TaggedSink {
   /// Puts a scope as a tagged object. Returns `false` if a value is nested too deep.
-  mutating func put(_ scope: ScopeParts) -> Bool {
-    let hasTraits = scope.user?.traits.isEmpty == false
-    let hasFields = !scope.fields.isEmpty
+  mutating func put(_ scope: EncodedScope) -> Bool {
     var count = scope.bindsUser ? 1 : 0
-    if hasTraits { count += 1 }
-    if scope.view != nil { count += 1 }
-    if hasFields { count += 1 }
+    if !scope.traits.isEmpty { count += 1 }
+    if scope.viewID != nil { count += 1 }
+    if !scope.fields.isEmpty { count += 1 }
     if !scope.sensitive.isEmpty { count += 1 }
     putCount(count)
     if scope.bindsUser {
       putName(ContextBytes.user)
-      if let user = scope.user { put(user.id) } else { put(.null) }
+      if let id = scope.userID { put(id) } else { put(.null) }
     }
-    if let user = scope.user, hasTraits {
+    if !scope.traits.isEmpty {
       putName(ContextBytes.traits)
-      guard put(.object(user.traits), depth: 1) else { return false }
+      guard put(object: scope.traits, depth: 1) else { return false }
     }
-    if let view = scope.view {
+    if let id = scope.viewID {
       putName(ContextBytes.view)
       put(.object)
-      putCount(view.parent == nil ? 2 : 3)
+      putCount(scope.viewParent == nil ? 2 : 3)
       putName(ContextBytes.id)
-      put(view.id)
+      put(id)
       putName(ContextBytes.name)
-      put(view.name)
-      if let parent = view.parent {
+      put(scope.viewName)
+      if let parent = scope.viewParent {
         putName(ContextBytes.parent)
         put(parent)
       }
     }
-    if hasFields {
+    if !scope.fields.isEmpty {
       putName(ContextBytes.fields)
-      guard put(.object(scope.fields), depth: 1) else { return false }
+      guard put(object: scope.fields, depth: 1) else { return false }
     }
     // Sorted, so that equal contexts have equal bytes.
     if !scope.sensitive.isEmpty {

@@ -15,45 +15,75 @@ package final class EncodedScope: Sendable {
   /// The maximum size of a scope in an event, in bytes.
   static let maximumBytes = 4096
 
-  /// The parts, for further bindings within this one.
-  fileprivate let parts: ScopeParts
+  // The parts, for further bindings within this one. Small ones: the compiler copies structures of more than a few
+  // words before it looks into them, which retains and releases all that they hold.
+
+  /// Whether a user, or the absence of a user, was bound. If so, the default user does not apply.
+  let bindsUser: Bool
+  let userID: String?
+  /// The user's; empty without a user.
+  let traits: FieldObject
+  /// `nil` without a view.
+  let viewID: String?
+  let viewName: String
+  let viewParent: String?
+  let fields: FieldObject
+  /// The names of the sensitive fields and traits.
+  let sensitive: Set<String>
   /// The innermost `Scope` of a higher module; `nil` if there is none. Captures don't read it.
   package let attachment: (any AnyObject & Sendable)?
 
   /// A ``ScopeHeader``, the bytes, and their count in 32 bits, as an event stores them; `nil` if nothing is bound.
-  /// Sendable because it is written before it is shared, and freed when nobody has it.
-  nonisolated(unsafe) private let memory: UnsafeMutableRawPointer?
-
-  /// The bound user; `nil` if no user was bound, or if the absence of a user was bound.
-  var user: EventUser? { parts.user }
-  /// Whether a user, or the absence of a user, was bound. If so, the default user does not apply.
-  var bindsUser: Bool { parts.bindsUser }
-  package var view: EventView? { parts.view }
-  var fields: FieldObject { parts.fields }
-  /// The names of the sensitive fields and traits.
-  var sensitive: Set<String> { parts.sensitive }
+  /// Sendable because it is written before it is shared, only by the initializer, and freed when nobody has it.
+  nonisolated(unsafe) private var memory: UnsafeMutableRawPointer?
 
   /// Returns `nil` if the scope takes more than ``maximumBytes`` or is nested too deep.
-  private init?(_ parts: Parts) {
-    let scope = parts.scope
+  private init?(
+    bindsUser: Bool, userID: String?, traits: FieldObject, viewID: String?, viewName: String, viewParent: String?,
+    fields: FieldObject, sensitive: Set<String>, attachment: (any AnyObject & Sendable)?
+  ) {
+    self.bindsUser = bindsUser
+    self.userID = userID
+    self.traits = traits
+    self.viewID = viewID
+    self.viewName = viewName
+    self.viewParent = viewParent
+    self.fields = fields
+    self.sensitive = sensitive
+    self.attachment = attachment
+    guard bindsUser || viewID != nil || !fields.isEmpty || !sensitive.isEmpty else { return }
     var size = TaggedSize()
-    guard size.put(scope), size.count <= Self.maximumBytes else { return nil }
-    self.parts = scope
-    attachment = parts.attachment
-    guard scope.bindsUser || scope.view != nil || !scope.fields.isEmpty || !scope.sensitive.isEmpty else {
-      memory = nil
-      return
-    }
-    let count = size.count + MemoryLayout<UInt32>.size
+    guard size.put(self), size.count <= Self.maximumBytes else { return nil }
+    memory = encoded(count: size.count)
+  }
+
+  private convenience init?(_ parts: Parts) {
+    self.init(
+      bindsUser: parts.bindsUser, userID: parts.user?.id, traits: parts.user?.traits ?? FieldObject(),
+      viewID: parts.view?.id, viewName: parts.view?.name ?? "", viewParent: parts.view?.parent, fields: parts.fields,
+      sensitive: parts.sensitive, attachment: parts.attachment)
+  }
+
+  /// Returns new memory with the scope, which takes `count` bytes.
+  private func encoded(count: Int) -> UnsafeMutableRawPointer {
+    let whole = count + MemoryLayout<UInt32>.size
     let room = UnsafeMutableRawPointer.allocate(
-      byteCount: ScopeHeader.bytes + count, alignment: MemoryLayout<ScopeHeader>.alignment)
-    let header = ScopeHeader(
-      count: count, userKey: scope.user.map { SamplingKey.of($0.id) } ?? 0, bindsUser: scope.bindsUser)
+      byteCount: ScopeHeader.bytes + whole, alignment: MemoryLayout<ScopeHeader>.alignment)
+    let header = ScopeHeader(count: whole, userKey: userID.map { SamplingKey.of($0) } ?? 0, bindsUser: bindsUser)
     room.storeBytes(of: header, as: ScopeHeader.self)
-    var writer = TaggedMemory(UnsafeMutableRawBufferPointer(start: room + ScopeHeader.bytes, count: count))
-    _ = writer.put(scope)
-    writer.putNumber(UInt32(size.count))
-    memory = room
+    var writer = TaggedMemory(room + ScopeHeader.bytes, count: whole)
+    _ = writer.put(self)
+    writer.putNumber(UInt32(count))
+    return room
+  }
+
+  /// The bound user; `nil` if no user was bound, or if the absence of a user was bound.
+  var user: EventUser? { userID.map { EventUser(id: $0, traits: traits) } }
+
+  package var view: EventView? { viewID.map { EventView(id: $0, name: viewName, parent: viewParent) } }
+
+  private func sensitive(with inner: Set<String>) -> Set<String> {
+    inner.isEmpty ? sensitive : sensitive.union(inner)
   }
 
   deinit {
@@ -86,18 +116,29 @@ package final class EncodedScope: Sendable {
   static func binding(
     user: EventUser??, fields: FieldObject, view: String?, sensitive: Set<String>
   ) -> EncodedScope? {
-    var whole = Parts(current)
+    let outer = current
+    let userID: String?
+    let traits: FieldObject
     if let user {
-      whole.scope.bindsUser = true
-      whole.scope.user = user
+      userID = user?.id
+      traits = user?.traits ?? FieldObject()
+    } else {
+      userID = outer?.userID
+      traits = outer?.traits ?? FieldObject()
     }
-    if !fields.isEmpty { whole.scope.fields = whole.scope.fields.overlaid(with: fields) }
-    if let view { whole.scope.view = EventView(id: newViewID(), name: view, parent: whole.scope.view?.id) }
-    if !sensitive.isEmpty { whole.scope.sensitive.formUnion(sensitive) }
-    if let scope = EncodedScope(whole) { return scope }
-    var scope = current
+    let viewID = view == nil ? outer?.viewID : newViewID()
+    let whole = EncodedScope(
+      bindsUser: user != nil || outer?.bindsUser == true, userID: userID, traits: traits, viewID: viewID,
+      viewName: view ?? outer?.viewName ?? "", viewParent: view == nil ? outer?.viewParent : outer?.viewID,
+      fields: outer?.fields.overlaid(with: fields) ?? fields,
+      sensitive: outer?.sensitive(with: sensitive) ?? sensitive, attachment: outer?.attachment)
+    if let whole { return whole }
+    var scope = outer
     if let user { scope = binding(user: user, sensitive: sensitive, over: scope) }
-    if view != nil { scope = binding(view: whole.scope.view, over: scope) ?? scope }
+    if let view, let viewID {
+      let shown = EventView(id: viewID, name: view, parent: outer?.viewID)
+      scope = binding(view: shown, over: scope) ?? scope
+    }
     if !fields.isEmpty || user == nil && !sensitive.isEmpty {
       scope = binding(fields: fields, sensitive: sensitive, over: scope) ?? scope
     }
@@ -111,17 +152,17 @@ package final class EncodedScope: Sendable {
   /// not lose its sensitive mark for lack of room either: see ``Parts/withAllSensitive``.
   private static func binding(user: EventUser?, sensitive: Set<String>, over outer: EncodedScope?) -> EncodedScope {
     var whole = Parts(outer)
-    whole.scope.bindsUser = true
-    whole.scope.user = user
-    whole.scope.sensitive.formUnion(sensitive)
+    whole.bindsUser = true
+    whole.user = user
+    whole.sensitive.formUnion(sensitive)
     if let scope = EncodedScope(whole) { return scope }
     var withoutTraits = whole
-    withoutTraits.scope.user?.traits = [:]
+    withoutTraits.user?.traits = [:]
     var alone = withoutTraits
-    alone.scope.view = nil
-    alone.scope.fields = [:]
+    alone.view = nil
+    alone.fields = [:]
     var nobody = alone.withAllSensitive
-    nobody.scope.user = nil
+    nobody.user = nil
     // The last candidate always fits.
     let found = first(withoutTraits, withoutTraits.withAllSensitive, alone, alone.withAllSensitive, nobody)
     noteRefusal(missing(in: found, of: whole))
@@ -129,9 +170,9 @@ package final class EncodedScope: Sendable {
   }
 
   private static func missing(in found: EncodedScope, of whole: Parts) -> String {
-    guard whole.scope.user != nil else { return "a scope" }
+    guard whole.user != nil else { return "a scope" }
     guard found.user != nil else { return "the user's id" }
-    let isAllAround = found.view == whole.scope.view && found.fields == whole.scope.fields
+    let isAllAround = found.view == whole.view && found.fields == whole.fields
     return isAllAround ? "the user's traits" : "the user beside what is around"
   }
 
@@ -143,19 +184,19 @@ package final class EncodedScope: Sendable {
   ) -> EncodedScope? {
     let outer = Parts(scope)
     var whole = outer
-    whole.scope.fields = whole.scope.fields.overlaid(with: fields)
-    whole.scope.sensitive.formUnion(sensitive)
+    whole.fields = whole.fields.overlaid(with: fields)
+    whole.sensitive.formUnion(sensitive)
     if let scope = EncodedScope(whole) { return scope }
     noteRefusal("fields")
-    guard !whole.scope.sensitive.isSubset(of: outer.scope.sensitive) else { return nil }
-    whole.scope.fields = outer.scope.fields
+    guard !whole.sensitive.isSubset(of: outer.sensitive) else { return nil }
+    whole.fields = outer.fields
     var withoutFields = whole
-    withoutFields.scope.view = nil
-    withoutFields.scope.fields = [:]
+    withoutFields.view = nil
+    withoutFields.fields = [:]
     var alone = withoutFields.withAllSensitive
-    alone.scope.user?.traits = [:]
+    alone.user?.traits = [:]
     var nobody = alone
-    nobody.scope.user = nil
+    nobody.user = nil
     return first(whole, whole.withAllSensitive, withoutFields, alone, nobody)
   }
 
@@ -170,7 +211,7 @@ package final class EncodedScope: Sendable {
   /// Returns the scope with another view, or `nil` if the view does not fit.
   private static func binding(view: EventView?, over scope: EncodedScope?) -> EncodedScope? {
     var parts = Parts(scope)
-    parts.scope.view = view
+    parts.view = view
     guard let scope = EncodedScope(parts) else {
       noteRefusal("a view")
       return nil
@@ -181,7 +222,7 @@ package final class EncodedScope: Sendable {
   /// Returns the current scope with an attachment and its view, or `nil` if the view does not fit.
   package static func binding(_ attachment: any AnyObject & Sendable, view: EventView) -> EncodedScope? {
     var parts = Parts(current)
-    parts.scope.view = view
+    parts.view = view
     parts.attachment = attachment
     guard let encoded = EncodedScope(parts) else {
       noteRefusal("a scope's view")
@@ -194,7 +235,7 @@ package final class EncodedScope: Sendable {
   package static func binding(_ attachment: any AnyObject & Sendable, keepsView: Bool) -> EncodedScope {
     var parts = Parts(current)
     parts.attachment = attachment
-    if !keepsView { parts.scope.view = nil }
+    if !keepsView { parts.view = nil }
     return first(parts)
   }
 
@@ -227,22 +268,30 @@ struct ScopeHeader: BitwiseCopyable {
   static var bytes: Int { MemoryLayout<ScopeHeader>.stride }
 }
 
-/// The parts of a scope that is being made.
+/// The parts of a scope that did not fit as a whole, of which some are left out.
 private struct Parts {
-  var scope = ScopeParts()
+  var user: EventUser?
+  var bindsUser = false
+  var view: EventView?
+  var fields: FieldObject = [:]
+  var sensitive: Set<String> = []
   var attachment: (any AnyObject & Sendable)?
 
   init(_ scope: EncodedScope?) {
     guard let scope else { return }
-    self.scope = scope.parts
+    user = scope.user
+    bindsUser = scope.bindsUser
+    view = scope.view
+    fields = scope.fields
+    sensitive = scope.sensitive
     attachment = scope.attachment
   }
 
   /// The same parts with every name marked as sensitive, if any is. The mark takes less room than many names.
   var withAllSensitive: Parts {
-    guard !scope.sensitive.isEmpty else { return self }
+    guard !sensitive.isEmpty else { return self }
     var parts = self
-    parts.scope.sensitive = [EventContext.allSensitive]
+    parts.sensitive = [EventContext.allSensitive]
     return parts
   }
 }

@@ -28,7 +28,11 @@ public struct FieldObject: Hashable, Sendable {
 
   /// Creates an object with these fields, in order.
   public init(_ members: [(String, FieldValue)]) {
-    self.members = members.map { Member(name: $0.0, value: $0.1) }
+    // A loop, because `map` retains each name and value twice. To reserve nothing would allocate.
+    self.members = []
+    guard !members.isEmpty else { return }
+    self.members.reserveCapacity(members.count)
+    for (name, value) in members { self.members.append(Member(name: name, value: value)) }
   }
 
   /// The value with this name, or `nil` if there is none. Only events without a type can have several fields with the
