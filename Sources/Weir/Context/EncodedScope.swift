@@ -24,9 +24,9 @@ package final class EncodedScope: Sendable {
   /// The user's; empty without a user.
   let traits: FieldObject
   /// `nil` without a view.
-  let viewID: String?
+  let viewID: ViewID?
   let viewName: String
-  let viewParent: String?
+  let viewParent: ViewID?
   let fields: FieldObject
   /// The names of the sensitive fields and traits.
   let sensitive: Set<String>
@@ -39,7 +39,7 @@ package final class EncodedScope: Sendable {
 
   /// Returns `nil` if the scope takes more than ``maximumBytes`` or is nested too deep.
   private init?(
-    bindsUser: Bool, userID: String?, traits: FieldObject, viewID: String?, viewName: String, viewParent: String?,
+    bindsUser: Bool, userID: String?, traits: FieldObject, viewID: ViewID?, viewName: String, viewParent: ViewID?,
     fields: FieldObject, sensitive: Set<String>, attachment: (any AnyObject & Sendable)?
   ) {
     self.bindsUser = bindsUser
@@ -60,7 +60,8 @@ package final class EncodedScope: Sendable {
   private convenience init?(_ parts: Parts) {
     self.init(
       bindsUser: parts.bindsUser, userID: parts.user?.id, traits: parts.user?.traits ?? FieldObject(),
-      viewID: parts.view?.id, viewName: parts.view?.name ?? "", viewParent: parts.view?.parent, fields: parts.fields,
+      viewID: parts.view.map { .given($0.id) }, viewName: parts.view?.name ?? "",
+      viewParent: parts.view?.parent.map { .given($0) }, fields: parts.fields,
       sensitive: parts.sensitive, attachment: parts.attachment)
   }
 
@@ -80,7 +81,7 @@ package final class EncodedScope: Sendable {
   /// The bound user; `nil` if no user was bound, or if the absence of a user was bound.
   var user: EventUser? { userID.map { EventUser(id: $0, traits: traits) } }
 
-  package var view: EventView? { viewID.map { EventView(id: $0, name: viewName, parent: viewParent) } }
+  package var view: EventView? { viewID.map { EventView(id: $0.text, name: viewName, parent: viewParent?.text) } }
 
   private func sensitive(with inner: Set<String>) -> Set<String> {
     inner.isEmpty ? sensitive : sensitive.union(inner)
@@ -126,7 +127,7 @@ package final class EncodedScope: Sendable {
       userID = outer?.userID
       traits = outer?.traits ?? FieldObject()
     }
-    let viewID = view == nil ? outer?.viewID : newViewID()
+    let viewID = view == nil ? outer?.viewID : ViewID()
     let whole = EncodedScope(
       bindsUser: user != nil || outer?.bindsUser == true, userID: userID, traits: traits, viewID: viewID,
       viewName: view ?? outer?.viewName ?? "", viewParent: view == nil ? outer?.viewParent : outer?.viewID,
@@ -136,7 +137,7 @@ package final class EncodedScope: Sendable {
     var scope = outer
     if let user { scope = binding(user: user, sensitive: sensitive, over: scope) }
     if let view, let viewID {
-      let shown = EventView(id: viewID, name: view, parent: outer?.viewID)
+      let shown = EventView(id: viewID.text, name: view, parent: outer?.viewID?.text)
       scope = binding(view: shown, over: scope) ?? scope
     }
     if !fields.isEmpty || user == nil && !sensitive.isEmpty {

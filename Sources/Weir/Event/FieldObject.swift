@@ -13,6 +13,7 @@ public struct FieldObject: Hashable, Sendable {
     public var value: FieldValue
 
     /// Creates a field.
+    @inlinable
     public init(name: String, value: FieldValue) {
       self.name = name
       self.value = value
@@ -27,6 +28,7 @@ public struct FieldObject: Hashable, Sendable {
   }
 
   /// Creates an object with these fields, in order.
+  @inlinable
   public init(_ members: [(String, FieldValue)]) {
     // A loop, because `map` retains each name and value twice. To reserve nothing would allocate.
     self.members = []
@@ -75,6 +77,7 @@ extension FieldObject: RandomAccessCollection {
 }
 
 extension FieldObject: ExpressibleByDictionaryLiteral {
+  @inlinable
   public init(dictionaryLiteral elements: (String, FieldValue)...) {
     self.init(elements)
   }

@@ -64,8 +64,8 @@ public final class EventReader {
   public var onSkip: ((Skip) -> Void)?
 
   private let reader: OpaquePointer
-  // What the core fills in, in memory of the reader's own: clearing the room of an error and copying the event took half
-  // of the time of passing over an event.
+  // What the core fills in, in memory of the reader's own: clearing an error's room and copying an event took half of
+  // the time of passing over an event.
   private let nextEvent: UnsafeMutablePointer<weir_event>
   private let nextSkip: UnsafeMutablePointer<weir_skip>
   private let nextError: UnsafeMutablePointer<weir_error>
