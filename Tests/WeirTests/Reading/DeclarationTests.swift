@@ -136,30 +136,34 @@ struct DeclarationTests {
     #expect(unreadable == EventContext(globals: ["app": "shop"], fields: ["scope": .bytes([1, 2, 3])]))
   }
 
-  /// The object whose bytes are written for a scope.
-  private func stored(_ scope: ScopeParts) throws -> FieldObject {
-    var size = TaggedSize()
-    guard size.put(scope) else { throw Malformed() }
-    var bytes = [UInt8](repeating: 0, count: size.count)
-    let count = bytes.withUnsafeMutableBytes { bytes in
-      var writer = TaggedMemory(bytes)
-      return writer.put(scope) ? writer.count : 0
-    }
-    #expect(count == size.count)
-    return try #require(bytes.withUnsafeBytes { FieldObject(taggedBytes: $0) })
+  /// The object whose bytes events get here.
+  private func boundObject() throws -> FieldObject {
+    guard let memory = EncodedScope.bound.address else { return [:] }
+    let count = memory.load(as: ScopeHeader.self).count - MemoryLayout<UInt32>.size
+    return try #require(
+      FieldObject(taggedBytes: UnsafeRawBufferPointer(start: memory + ScopeHeader.bytes, count: count)))
   }
 
   @Test func `contexts come back from bytes`() throws {
     let user = EventUser(id: "ada", traits: ["plan": "paid"])
-    let view = EventView(id: "1", name: "/cart", parent: "0")
     let fields: FieldObject = ["a": 1]
-    let scope = try stored(
-      ScopeParts(user: user, bindsUser: true, view: view, fields: fields, sensitive: ["a", "plan"]))
-    #expect(
-      EventContext().with(scope: scope)
-        == EventContext(user: user, view: view, fields: fields, sensitive: ["a", "plan"]))
-    #expect(try stored(ScopeParts()).isEmpty)
-    #expect(try stored(ScopeParts(bindsUser: true)) == ["user": nil])
+    try Bindings.with(view: "/") {
+      let outer = try #require(Bindings.current.view)
+      try Bindings.with(
+        user: user.id, traits: user.traits, fields: fields, view: "/cart", sensitive: ["a", "plan"]
+      ) {
+        let object = try boundObject()
+        let view = try #require(Bindings.current.view)
+        #expect(view.name == "/cart")
+        #expect(view.parent == outer.id)
+        #expect(
+          EventContext().with(scope: object)
+            == EventContext(user: user, view: view, fields: fields, sensitive: ["a", "plan"]))
+      }
+    }
+    #expect(try boundObject().isEmpty)
+    let nobody = try Bindings.with(user: nil) { try boundObject() }
+    #expect(nobody == ["user": nil])
     let global = ContextBytes.global(fields: fields, user: user, sensitive: ["a"])
     #expect(EventContext(global: global) == EventContext(globals: fields, user: user, sensitive: ["a"]))
     #expect(ContextBytes.global(fields: [:], user: nil, sensitive: []).isEmpty)
