@@ -212,7 +212,7 @@ static __attribute__((target("avx2"))) uint64_t take_wide(uint64_t state, uint8_
 
 #else
 
-enum { WIDE_STEP_BYTES = 0 };
+enum { WIDE_STEP_BYTES = 128 };
 
 static inline int folds_wide(void) { return 0; }
 
