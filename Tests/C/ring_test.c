@@ -73,7 +73,7 @@ static const char *ring_in(const char *directory) {
 static int there(const char *name) { return access(join(log_path, name), F_OK) == 0; }
 
 /* Drains when asked only, but for the first event, so that later ones stay in their lane. */
-static weir_options options_at(const char *ring) {
+static weir_status open_at(const char *ring, weir_log **log, weir_recovery *recovery, weir_error *error) {
   weir_options options;
   weir_options_init(&options);
   options.lane_count = 3;
@@ -83,11 +83,6 @@ static weir_options options_at(const char *ring) {
   options.segment_bytes = 1 << 18;
   options.drain_interval_ns = UINT64_C(10000000000);
   options.ring_directory = ring;
-  return options;
-}
-
-static weir_status open_at(const char *ring, weir_log **log, weir_recovery *recovery, weir_error *error) {
-  weir_options options = options_at(ring);
   *log = NULL;
   return weir_open(log_path, &options, log, recovery, error);
 }
@@ -523,74 +518,6 @@ static void each_call(void) {
 }
 
 /* On a machine with pages of 16 or 64 KiB most of a ring's control pages begin within one. */
-/* ---- A new file or the old one ----------------------------------------------------------------------------------- */
-
-static ino_t ring_inode(void) {
-  struct stat status;
-  REQUIRE(stat(join(log_path, RING_NAME), &status) == 0);
-  return status.st_ino;
-}
-
-/* How many files that have no name any more are open. */
-static int nameless_open(void) {
-  int count = 0;
-  DIR *stream = opendir("/proc/self/fd");
-  REQUIRE(stream);
-  for (struct dirent *entry; (entry = readdir(stream));) {
-    struct stat status;
-    int is_file = fstat(atoi(entry->d_name), &status) == 0 && S_ISREG(status.st_mode);
-    count += entry->d_name[0] != '.' && is_file && status.st_nlink == 0;
-  }
-  closedir(stream);
-  return count;
-}
-
-/*
- * Opens the log over the ring that is there, whose file is held meanwhile, or the new one could get its number. Whether
- * the new ring has another file.
- */
-static int has_new_file(uint64_t max_bytes) {
-  ino_t before = ring_inode();
-  int held = open(join(log_path, RING_NAME), O_RDONLY | O_CLOEXEC), nameless = nameless_open();
-  REQUIRE(held >= 0);
-  weir_options options = options_at(NULL);
-  options.max_bytes = max_bytes;
-  weir_log *log;
-  weir_error error;
-  REQUIRE(weir_open(log_path, &options, &log, NULL, &error) == WEIR_OK);
-  int is_new = ring_inode() != before;
-  CHECK(!there(RING_NEW_NAME));
-  capture(log, 10);
-  close_and_free(log);
-  CHECK_EQUAL(nameless_open(), nameless + is_new); /* `held`, and nothing of the log */
-  close(held);
-  check_whole();
-  return is_new;
-}
-
-/* The pages and the overflow lanes of a ring that was not closed are nobody's: see gets_new_file in ring.c. */
-static void new_file(void) {
-  begin("a ring in a new file after a kill, in the old file after a close and below a byte limit");
-  die_with_events(NULL);
-  CHECK(has_new_file(0));
-  CHECK(!has_new_file(0));
-  die_with_events(NULL);
-  CHECK(!has_new_file(64 << 20));
-  end();
-}
-
-/* An opening that is killed once the new ring is complete, before it has the old one's name. */
-static void new_file_beside(void) {
-  begin("a new ring beside the old one: the old one counts, and its events are there once");
-  die_with_events(NULL);
-  int fd = open(join(log_path, RING_NEW_NAME), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  REQUIRE(fd >= 0);
-  REQUIRE(ftruncate(fd, 1 << 20) == 0);
-  close(fd);
-  CHECK(has_new_file(0));
-  end();
-}
-
 static void populated(void) {
   test("pages are populated that what is asked for begins or ends within");
   enum { PAGES = 4 };
@@ -621,8 +548,6 @@ int main(void) {
   copied();
   refused();
   damaged();
-  new_file();
-  new_file_beside();
   each_call();
   return finish();
 }

@@ -199,7 +199,7 @@ static void several_blocks(void) {
   test("a batch segment is decompressed once, and each LZ4 block's size, bytes and checksum are checked");
   enum { SIZE = 4, CHECKSUM = 4 };
   char *folder = scratch(), *directory = strdup(join(folder, "log"));
-  make_mixed(directory, 12000, 4 << 20);
+  make_mixed(directory, 24000, 4 << 20);
   weir_segment segment = {0};
   uint64_t base;
   char name[64];

@@ -197,7 +197,6 @@ int sys_remove_pages(uint8_t *address, uint64_t bytes) {
   memset(address, 0, bytes);
   return 0;
 }
-int sys_has_room(int fd, uint64_t bytes) { return (void)fd, (void)bytes, 0; }
 int sys_remove_blocks(int fd, uint64_t from, uint64_t bytes) { return (void)fd, (void)from, (void)bytes, -EOPNOTSUPP; }
 
 int sys_sync_mapped(uint8_t *address, uint64_t bytes) { return (void)address, (void)bytes, 0; }

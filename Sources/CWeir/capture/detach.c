@@ -54,7 +54,6 @@ static void after_fork_in_child(void) {
     if (intake->ring.inherited) sys_map_private(intake->ring.bytes, intake->ring.size);
     sys_close_file(intake->ring.fd, &intake->ring.file);
     intake->ring.fd = -1;
-    removed_files_leave(&intake->removed);
     /* A log that is just being opened may have no lanes yet. */
     for (uint32_t i = 0; intake->lanes && i < intake->lane_count; i++) {
       lane *lane = &intake->lanes[i];

@@ -11,7 +11,6 @@
 
 #include "directory/locator.h"
 #include "directory/log_lock.h"
-#include "directory/removed_files.h"
 #include "format/record.h"
 #include "limits/retention.h"
 #include "system/system.h"
@@ -99,7 +98,6 @@ typedef struct mapped_ring {
   int fd;         /* for blocks of lanes; -1: none */
   sys_file file;  /* which it is of */
   int whole;      /* the opening allocated all of it, because the file system can't allocate parts */
-  int replaces;   /* it is a new file, made beside the old ring */
   uint8_t *bytes; /* null: not mapped, or not any more */
   uint64_t size;
   int inherited;  /* the child of the fork in progress inherits the mapping */
@@ -138,7 +136,6 @@ typedef struct intake {
   struct intake *next; /* all logs of the process, for fork */
 
   mapped_ring ring;
-  removed_files removed; /* by the opening: the prefaulter has their blocks given back */
   lane *lanes;
   uint32_t lane_count;
   uint32_t owned_lanes;    /* the first ones; then come the spare ones, */

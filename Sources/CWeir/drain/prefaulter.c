@@ -14,8 +14,7 @@
  *
  * It has overflow lanes made and given back: see overflow_lanes.c.
  *
- * Then it does what the opening left: it gives back the blocks of removed files (removed_files.h), and registers for
- * membarrier (sys_membarrier_is_cheap).
+ * Then it registers for membarrier, if the opening left that: see sys_membarrier_is_cheap.
  *
  * The drainer wakes the prefaulter whenever it drains something, on tmpfs if a lane was taken in use meanwhile. The
  * prefaulter sleeps without an end once nothing moves.
@@ -156,12 +155,8 @@ static uint64_t next_tick(uint64_t tick, uint64_t moved) {
   return tick > MOST_TICK_NS ? MOST_TICK_NS : tick;
 }
 
-/*
- * What the opening left to be done beside it: giving back the blocks of the files that it removed, which takes up to 10
- * ms after a kill, and the registration for membarrier, 10 to 20 ms.
- */
-static void finish_opening(intake *intake) {
-  if (intake->removed.count > 0) removed_files_free(&intake->removed);
+/* What the opening left to be done beside it, because it takes 10 to 20 ms. */
+static void register_membarrier(intake *intake) {
   if (__atomic_load_n(&intake->membarrier, __ATOMIC_RELAXED)) return;
   __atomic_store_n(&intake->membarrier, sys_membarrier_register() == 0, __ATOMIC_RELAXED);
 }
@@ -184,7 +179,7 @@ static void *populate_main(void *argument) {
     int error = fill_lanes(prefaulter, stretches, &more);
     if (error != -EINVAL && keeps_writable) error = populate_once(prefaulter, stretches, &moved);
     if (error != -EINVAL && more) continue;
-    finish_opening(intake);
+    register_membarrier(intake);
     if (error == -EINVAL) {
       __atomic_store_n(&intake->tender, NULL, __ATOMIC_RELAXED);
       return NULL;

@@ -137,7 +137,7 @@ weir_status weir_verify_segment(const char *directory, const char *name, uint64_
   file_check check = {.base = base, .segment = segment, .finding = finding};
   if (result == 0) result = check_alone(fd, directory, name, &check);
   if (result == 0 && !finding->problem && segment->salt == 0) finding->problem = "header or seal is not this segment's";
-  if (finding->problem) *segment = (weir_segment){0};
+  if (result != 0 || finding->problem) *segment = (weir_segment){0};
   sys_close(fd);
   return result == 0 ? WEIR_OK : failure(result, "check", directory, name, error);
 }

@@ -217,7 +217,6 @@ static weir_status identify(event_log *log, weir_error *error) {
 /* Recovers what an earlier opening left. */
 static weir_status recover_log(event_log *log, weir_recovery *recovery, recovered *recovered, weir_error *error) {
   recovery_site site = {.held = &log->held, .options = &log->options, .next_prepared = &log->preparer.next_prepared};
-  if (!log->options.threadless) site.removed = &log->intake.removed;
   weir_status status = retention_open(&log->held, &log->options, &log->intake.retention, &site.start_offset, recovery,
                                       error);
   site.retention = log->intake.retention;
@@ -271,7 +270,6 @@ static weir_status open_parts(event_log *log, weir_recovery *recovery, weir_erro
 static void release_parts(event_log *log) {
   drainer_abandon(&log->drainer);
   ring_detach(&log->intake);
-  removed_files_free(&log->intake.removed);
   detach_unregister(&log->intake);
   log_lock_let_go(&log->held);
 }

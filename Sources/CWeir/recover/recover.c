@@ -43,11 +43,7 @@ static weir_status segment_failure(recovery *recovery, int error, const char *ac
   return fail_system(recovery->error, error, action, recovery->held->path, name);
 }
 
-/*
- * Opens every segment whose version matters, so that a newer one is refused before anything is changed. The disk begins
- * to write those that are to be synced, while they are scanned; but for the last one, most of which may be zeros that
- * are cut off.
- */
+/* Opens every segment whose version matters, so that a newer one is refused before anything is changed. */
 static weir_status check_versions(recovery *recovery) {
   uint64_t from = recovery->first_unsealed > 0 ? recovery->first_unsealed - 1 : 0;
   for (uint64_t i = from; i < recovery->list.count; i++) {
@@ -57,7 +53,6 @@ static weir_status check_versions(recovery *recovery) {
     int error = scan_open(&scan, recovery->held->directory, recovery->held->log_id, name->name, name->base,
                           name->active, &damage);
     if (error != 0) return segment_failure(recovery, error, "open", name->name);
-    if (name->active && i + 1 < recovery->list.count) sys_start_writeback(scan.source.fd);
     scan_close(&scan);
   }
   return WEIR_OK;
@@ -356,9 +351,6 @@ static int remove_leftover(void *context, const char *name) {
   const recovery *recovery = context;
   if (!is_leftover(name) || (!recovery->orphan && strcmp(name, RING_NEW_NAME) == 0)) return 0;
   if (batch_is_temporary(name)) return batch_remove_temporary(recovery->held->directory, name);
-  int has_blocks = strncmp(name, PREPARED_PREFIX, strlen(PREPARED_PREFIX)) == 0;
-  removed_files *removed = recovery->site->removed;
-  if (has_blocks && removed) removed_files_hold(removed, recovery->held->directory, name);
   int error = sys_unlink(recovery->held->directory, name);
   return error == -ENOENT ? 0 : error;
 }

@@ -5,7 +5,6 @@
 #include "system/names.h"
 
 #include "directory/log_lock.h"
-#include "directory/removed_files.h"
 #include "limits/retention.h"
 #include "recover/orphan_types.h"
 #include "ring/ring.h"
@@ -17,7 +16,6 @@ typedef struct recovery_site {
   const weir_options *options;
   retention *retention;    /* null: no bounds */
   uint64_t *next_prepared; /* atomic: numbers files in the making */
-  removed_files *removed;  /* holds the larger ones of what recovery removes; null: nobody frees them later */
   uint64_t start_offset;   /* retention removed all lower offsets before this opening */
 } recovery_site;
 

@@ -175,12 +175,12 @@ static int write_empty(int fd, int fresh, const ring_header *header, const uint8
 _Static_assert(WEIR_TYPES_BYTES % LANE_CONTROL_BYTES == 0, "whole pages of zeros");
 
 /*
- * Opens the file that becomes the ring, under its temporary name, where gets_new_file says no. A drained ring of the
- * same size, or of the size without overflow lanes, is reused: its blocks are already allocated, so a full disk does
- * not keep the log from opening. A half-made ring of an earlier opening is reused too, so that at any moment there is
- * either a ring or one being made. The directory is synced before the file changes: otherwise a power cut could leave a
- * ring with parts of both. What of the file does not count as used below the byte limit yet is claimed: a file
- * elsewhere counts under the ring's name alone.
+ * Opens the file that becomes the ring, under its temporary name. A drained ring of the same size, or of the size
+ * without overflow lanes, is reused: its blocks are already allocated, so a full disk does not keep the log from
+ * opening. A half-made ring of an earlier opening is reused too, so that at any moment there is either a ring or one
+ * being made. The directory is synced before the file changes: otherwise a power cut could leave a ring with parts of
+ * both. What of the file does not count as used below the byte limit yet is claimed: a file elsewhere counts under
+ * the ring's name alone.
  */
 static int open_new(const intake *intake, const ring_place *place, uint64_t bytes) {
   struct stat status;
@@ -204,25 +204,6 @@ static int open_new(const intake *intake, const ring_place *place, uint64_t byte
   if (error == 0) return fd;
   sys_close(fd);
   return error;
-}
-
-/*
- * Whether the new ring gets a new file, which replaces the old one by its name. The ring of a writer that was killed
- * has pages that are not on the disk, which a sync of the file would write, and maybe blocks of overflow lanes, which
- * would have to be removed first: nobody needs either. Not if the disk, or the byte limit, may lack the room for both
- * files; nor if nobody gives the old blocks back beside the opening.
- */
-static int gets_new_file(const intake *intake, const ring_place *place, const ring_header *header) {
-  const retention *retention = intake->retention;
-  int bounded = retention && retention->max_bytes != UINT64_MAX;
-  if (bounded || intake->options->threadless || place->where != RING_HERE) return 0;
-  int fd = sys_open_read(place->directory, place->name);
-  if (fd < 0) return 0;
-  uint64_t closed;
-  int64_t count = sys_read_at(fd, &closed, sizeof closed, offsetof(ring_header, closed));
-  int answer = count == sizeof closed && closed != 1 && sys_has_room(fd, header->file_bytes);
-  sys_close(fd);
-  return answer;
 }
 
 /* ---- Where it goes ----------------------------------------------------------------------------------------------- */
@@ -286,8 +267,7 @@ static weir_status choose_place(const intake *intake, ring_place *old, uint64_t 
  * Makes the complete file the log's ring. From here on captures may be in it. A ring elsewhere has its name on the disk
  * before the locator does: under its temporary name a ring says that nothing was in it.
  */
-static int put_in_force(intake *intake, const ring_place *place) {
-  if (intake->ring.replaces) removed_files_hold(&intake->removed, place->directory, place->name);
+static int put_in_force(const intake *intake, const ring_place *place) {
   int error = sys_rename(place->directory, place->new_name, place->name);
   if (error != 0) return error;
   if (place->where == RING_ELSEWHERE) {
@@ -391,37 +371,15 @@ static int allocate(int fd, ring_header *header, const weir_options *options, in
   return sys_allocate(fd, header->file_bytes);
 }
 
-/* Allocates and writes an empty ring. 0 or a negative errno. */
-static int fill_file(int fd, const intake *intake, ring_header *header, const uint8_t *definitions, int *whole) {
+/* Answers the descriptor of the new ring's file, or a negative errno. Sets `*whole` if the file has all its blocks. */
+static int make_file(const intake *intake, const ring_place *place, ring_header *header,
+                     const uint8_t *definitions, int *whole) {
+  int fd = open_new(intake, place, header->file_bytes);
+  if (fd < 0) return fd;
   struct stat status;
   int error = sys_status(fd, &status);
   if (error == 0) error = allocate(fd, header, intake->options, whole);
-  return error == 0 ? write_empty(fd, status.st_size == 0, header, definitions) : error;
-}
-
-/* Makes the new ring in a new file. Its descriptor, or a negative errno: then there is no such file. */
-static int make_new_file(intake *intake, const ring_place *place, ring_header *header, const uint8_t *definitions,
-                         int *whole) {
-  int fd = sys_open_create(place->directory, place->new_name);
-  if (fd < 0) return fd;
-  int error = fill_file(fd, intake, header, definitions, whole);
-  intake->ring.replaces = error == 0;
-  if (error == 0) return fd;
-  sys_close(fd);
-  sys_unlink(place->directory, place->new_name);
-  return error;
-}
-
-/* Answers the descriptor of the new ring's file, or a negative errno. Sets `*whole` if the file has all its blocks. */
-static int make_file(intake *intake, const ring_place *place, ring_header *header, const uint8_t *definitions,
-                     int *whole) {
-  if (gets_new_file(intake, place, header)) {
-    int made = make_new_file(intake, place, header, definitions, whole);
-    if (made != -ENOSPC && made != -EDQUOT && made != -EEXIST) return made;
-  }
-  int fd = open_new(intake, place, header->file_bytes);
-  if (fd < 0) return fd;
-  int error = fill_file(fd, intake, header, definitions, whole);
+  if (error == 0) error = write_empty(fd, status.st_size == 0, header, definitions);
   if (error == 0) return fd;
   sys_close(fd);
   return error;

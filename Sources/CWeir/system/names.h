@@ -237,9 +237,6 @@
 #define redo_begin weir_core_redo_begin
 #define redo_free weir_core_redo_free
 #define redo_run weir_core_redo_run
-#define removed_files_free weir_core_removed_files_free
-#define removed_files_hold weir_core_removed_files_hold
-#define removed_files_leave weir_core_removed_files_leave
 #define retention_batched weir_core_retention_batched
 #define retention_check weir_core_retention_check
 #define retention_deliver weir_core_retention_deliver
@@ -360,7 +357,6 @@
 #define sys_futex_wait weir_core_sys_futex_wait
 #define sys_futex_wake weir_core_sys_futex_wake
 #define sys_gather_pages weir_core_sys_gather_pages
-#define sys_has_room weir_core_sys_has_room
 #define sys_identity weir_core_sys_identity
 #define sys_inherit weir_core_sys_inherit
 #define sys_is_file weir_core_sys_is_file

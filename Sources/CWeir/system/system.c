@@ -550,12 +550,6 @@ void sys_close_file(int fd, const sys_file *file) {
   if (sys_is_file(fd, file)) sys_close(fd);
 }
 
-int sys_has_room(int fd, uint64_t bytes) {
-  struct statfs status;
-  if (fstatfs(fd, &status) != 0 || status.f_bsize <= 0) return 0;
-  return (uint64_t)status.f_bavail > bytes / (uint64_t)status.f_bsize;
-}
-
 int sys_is_memory(int fd) {
   struct statfs status;
   if (fstatfs(fd, &status) != 0) return 0;

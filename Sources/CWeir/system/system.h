@@ -67,7 +67,6 @@ sys_file sys_directory_of(int directory);
 int sys_file_of(int fd, int directory, const char *name, sys_file *file); /* -EBADF if it is another by now */
 int sys_is_file(int fd, const sys_file *file);     /* whether the descriptor still is of the file */
 void sys_close_file(int fd, const sys_file *file); /* if it still is of the file */
-int sys_has_room(int fd, uint64_t bytes);                     /* 1 if so much is free where the file lies */
 int sys_is_memory(int fd);                                   /* 1 if the file has no disk behind it, as on tmpfs */
 /*
  * A descriptor that becomes readable when a name comes into the directory, goes or changes, when one of its files is
