@@ -477,7 +477,7 @@ static weir_lane *change_lane(thread_entry *entry, weir_lane *to) {
   return from;
 }
 
-/* The thread goes back to its own lane if its overflow lane is drained. Answers the thread's lane from now on. */
+/* Moves the thread back to its own lane if its overflow lane is drained. Returns the lane that the thread has then. */
 static weir_lane *go_back(thread_entry *entry) {
   give_back_previous(entry);
   if (!entry->home || !overflow_is_drained(entry->lane)) return entry->lane;
@@ -487,7 +487,7 @@ static weir_lane *go_back(thread_entry *entry) {
   return home;
 }
 
-/* The thread goes on to an overflow lane if one is free. Answers the thread's lane from now on. */
+/* Moves the thread to an overflow lane if one is free. Returns the lane that the thread has then. */
 static weir_lane *go_on(intake *intake, thread_entry *entry) {
   enum { STAY_NS = 1000000 };
   lane *full = lane_of(entry->lane);

@@ -549,7 +549,7 @@ void drainer_set_goal(const drainer *drainer, drain_goal *goal) {
 
 /*
  * Notes the tails of the overflow lanes before any lane is drained, from the last lane down (overflow_lanes.c says
- * why). Answers the number of lanes in play.
+ * why). Returns the number of lanes in play.
  */
 static uint32_t note_overflow(const intake *intake, uint64_t *tails) {
   uint32_t lanes = lanes_in_play(intake);

@@ -97,10 +97,29 @@ static inline void transpose(uint64_t word[8]) {
 }
 
 /*
- * Sixteen records at a time, a word of each. Every step interleaves the bytes of two registers, whose numbers differ in
- * one bit; after as many steps as the numbers have bits, the bytes are transposed. Answers how many were copied.
+ * Sixteen records at a time, a word of each. Every step interleaves the bytes of two registers whose numbers differ in
+ * one bit. After as many steps as the numbers have bits, the bytes are transposed.
  */
 #if defined(__x86_64__)
+/* The last three steps, from `a` to `b`. `a` is used up. */
+static inline void interleave(__m128i a[8], __m128i b[8]) {
+  for (int k = 0; k < 4; k++) { /* b[4 * h + k] has half h */
+    b[k] = _mm_unpacklo_epi8(a[k], a[k + 4]);
+    b[4 + k] = _mm_unpackhi_epi8(a[k], a[k + 4]);
+  }
+  for (int h = 0; h < 8; h += 4) {
+    for (int k = 0; k < 2; k++) {
+      a[h + k] = _mm_unpacklo_epi8(b[h + k], b[h + k + 2]);
+      a[h + 2 + k] = _mm_unpackhi_epi8(b[h + k], b[h + k + 2]);
+    }
+  }
+  for (int h = 0; h < 8; h += 2) {
+    b[h] = _mm_unpacklo_epi8(a[h], a[h + 1]);
+    b[h + 1] = _mm_unpackhi_epi8(a[h], a[h + 1]);
+  }
+}
+
+/* Returns the number of records that were copied; the others are left to the caller. */
 static inline uint64_t put_sixteens(uint8_t *planes, const uint8_t *rows, const uint32_t *at, uint64_t stride,
                                     uint64_t count) {
   uint64_t i = 0;
@@ -111,20 +130,7 @@ static inline uint64_t put_sixteens(uint8_t *planes, const uint8_t *rows, const 
       __m128i high = _mm_loadl_epi64((const __m128i *)(const void *)(rows + at[i + k + 8]));
       a[k] = _mm_unpacklo_epi8(low, high);
     }
-    for (int k = 0; k < 4; k++) { /* of b[4 * h + k] the bytes of half h */
-      b[k] = _mm_unpacklo_epi8(a[k], a[k + 4]);
-      b[4 + k] = _mm_unpackhi_epi8(a[k], a[k + 4]);
-    }
-    for (int h = 0; h < 8; h += 4) {
-      for (int k = 0; k < 2; k++) {
-        a[h + k] = _mm_unpacklo_epi8(b[h + k], b[h + k + 2]);
-        a[h + 2 + k] = _mm_unpackhi_epi8(b[h + k], b[h + k + 2]);
-      }
-    }
-    for (int h = 0; h < 8; h += 2) {
-      b[h] = _mm_unpacklo_epi8(a[h], a[h + 1]);
-      b[h + 1] = _mm_unpackhi_epi8(a[h], a[h + 1]);
-    }
+    interleave(a, b);
     for (int k = 0; k < 8; k++) _mm_storeu_si128((__m128i *)(void *)(planes + k * stride + i), b[k]);
   }
   return i;
@@ -136,20 +142,7 @@ static inline uint64_t take_sixteens(const uint8_t *planes, uint8_t *rows, const
   for (; i + 16 <= count; i += 16) {
     __m128i a[8], b[8];
     for (int k = 0; k < 8; k++) a[k] = _mm_loadu_si128((const __m128i *)(const void *)(planes + k * stride + i));
-    for (int k = 0; k < 4; k++) { /* of b[4 * h + k] the records of half h */
-      b[k] = _mm_unpacklo_epi8(a[k], a[k + 4]);
-      b[4 + k] = _mm_unpackhi_epi8(a[k], a[k + 4]);
-    }
-    for (int h = 0; h < 8; h += 4) {
-      for (int k = 0; k < 2; k++) {
-        a[h + k] = _mm_unpacklo_epi8(b[h + k], b[h + k + 2]);
-        a[h + 2 + k] = _mm_unpackhi_epi8(b[h + k], b[h + k + 2]);
-      }
-    }
-    for (int h = 0; h < 8; h += 2) {
-      b[h] = _mm_unpacklo_epi8(a[h], a[h + 1]);
-      b[h + 1] = _mm_unpackhi_epi8(a[h], a[h + 1]);
-    }
+    interleave(a, b);
     for (int k = 0; k < 8; k++) {
       _mm_storel_epi64((__m128i *)(void *)(rows + at[i + 2 * k]), b[k]);
       _mm_storel_epi64((__m128i *)(void *)(rows + at[i + 2 * k + 1]), _mm_unpackhi_epi64(b[k], b[k]));

@@ -115,7 +115,8 @@ public final class EventReader {
   /// Returns the next event, or `nil` if there is none at present.
   public func next() throws(WeirError) -> StoredEvent? { try nextCore().map { stored($0.pointee) } }
 
-  /// Returns the next event as the core has it, or `nil` if there is none at present. Valid until the next call.
+  /// Returns the next event as the core has it, or `nil` if there is none at present. The event is valid until the next
+  /// call.
   func nextCore() throws(WeirError) -> UnsafePointer<weir_event>? {
     try reportHeld()
     while true {
