@@ -377,7 +377,7 @@ extension BatchLoop {
     report.seenEnd = seenEnd
     report.counts = span.counts
     report.passed = span.passedOutcomes
-    report.waitsForWriter = waitsForWriter
+    report.writerAwaited = writerAwaited
     report.state = currentState
     report.error = troubles.values.sorted().first
     shared.publish(report)

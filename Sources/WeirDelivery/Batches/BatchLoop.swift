@@ -31,8 +31,11 @@ final class BatchLoop: WorkerLoop {
   var isHeldUpByOthers = false
   /// Whether somebody waits for everything in a log that another process writes.
   var isAsked = false
-  /// Whether the rest of the log is for another process to seal.
-  var waitsForWriter = false
+  /// The number of orders that were taken.
+  var ordersTaken: UInt64 = 0
+  /// The number of orders that had been taken when the last look for whoever waits found that the rest of the log is
+  /// for another process to seal.
+  var writerAwaited: UInt64?
   /// The segment whose compressed file lies beside the cursor.
   var packed: Offset?
 
@@ -150,7 +153,7 @@ final class BatchLoop: WorkerLoop {
   private func reachedEnd() throws(WeirError) {
     let now = clock.now
     guard let end = orders.log.nextOffset else { return try reachedEndOfOthers() }
-    waitsForWriter = false
+    writerAwaited = nil
     // A log that was left after a power cut has offsets above its last event that no event has.
     guard end > span.position, try hasUnsealed() else {
       unsealed = nil
@@ -216,8 +219,8 @@ final class BatchLoop: WorkerLoop {
     guard isAsked else { return }
     let tally = try LogDirectory(orders.log.directory).tally(from: span.position)
     isAsked = false
-    waitsForWriter = tally.pending > 0
-    if !waitsForWriter { seenEnd = max(seenEnd, tally.nextOffset) }
+    writerAwaited = tally.pending > 0 ? ordersTaken : nil
+    if writerAwaited == nil { seenEnd = max(seenEnd, tally.nextOffset) }
   }
 
   private func lookLater(at now: Duration) {
@@ -266,6 +269,7 @@ final class BatchLoop: WorkerLoop {
 
   func takeOrders() {
     let taken = shared.takeOrders()
+    ordersTaken = taken.count
     signal(taken.signals)
     if taken.isToResume, stop != nil {
       stop = nil
@@ -290,7 +294,6 @@ final class BatchLoop: WorkerLoop {
     guard !signals.isDisjoint(with: triggers) else { return }
     flushTarget = orders.log.nextOffset
     isAsked = true
-    waitsForWriter = false
     lookSoon()
   }
 
@@ -327,7 +330,8 @@ final class BatchLoop: WorkerLoop {
     case nil: return false
     case .removal, .abandonment: return true
     case .shutdown(let target, let deadline):
-      if clock.now >= deadline || stop != nil || waitsForWriter || !triggers.contains(.shutdown) { return true }
+      if clock.now >= deadline || stop != nil || !triggers.contains(.shutdown) { return true }
+      if writerAwaited != nil, !isAsked { return true }
       if quietUntil > deadline { return true }
       if case .open(let until) = breaker.phase, until > deadline { return true }
       return span.position >= target || max(seenEnd, span.end) >= target

@@ -22,13 +22,14 @@ extension Dispatcher {
     guard log.isOfThisProcess else { return DeliveryReport([]) }
     let deadline = clock.now + timeout
     let workers = self.workers
-    let before = workers.map { $0.shared.read { $0.report } }
+    let before = workers.map(\.mark)
     var end = await endOfLog(until: deadline)
     while true {
       for worker in workers { worker.shared.order { $0.signals.insert(.demand) } }
       let (target, isWhole) = (end.offset, !end.mayDrainLater)
       await clock.waiting(for: workers, until: isWhole ? deadline : min(deadline, clock.now + Self.drainPause)) {
-        Task.isCancelled || workers.allSatisfy { !$0.isFlushed || isWhole && $0.hasSettled(below: target) }
+        Task.isCancelled
+          || zip(workers, before).allSatisfy { !$0.isFlushed || isWhole && $0.hasSettled(below: target, since: $1) }
       }
       guard !isWhole, workers.contains(where: \.isFlushed), clock.now < deadline, !Task.isCancelled else { break }
       end = await endOfLog(until: deadline)
@@ -46,7 +47,7 @@ extension Dispatcher {
     ended.ring()
     let deadline = clock.now + budget
     let workers = self.workers
-    let before = workers.map { $0.shared.read { $0.report } }
+    let before = workers.map(\.mark)
     var trouble: WeirError?
     if let tracker {
       trouble = await Self.onThreadOfItsOwn { () -> WeirError? in
@@ -116,22 +117,23 @@ extension Dispatcher {
     }
   }
 
-  private func report(_ workers: [ProviderWorker], since before: [WorkerReport], _ end: LogEnd) -> DeliveryReport {
+  private func report(_ workers: [ProviderWorker], since before: [WorkerMark], _ end: LogEnd) -> DeliveryReport {
     DeliveryReport(
-      zip(workers, before).map { worker, before in
+      zip(workers, before).map { worker, mark in
         let (now, state, isStarted) = worker.shared.read {
           ($0.report, $0.stateAtEnd ?? $0.report.state, $0.isStarted)
         }
         // A rewind during the call began the counts again.
-        let before = now.counts.rewinds == before.counts.rewinds ? before : WorkerReport()
+        let before = now.counts.rewinds == mark.report.counts.rewinds ? mark.report : WorkerReport()
         var error = isStarted ? now.error ?? end.error?.message : "the dispatcher is not running; call run()"
         let pending = pending(now, end)
-        if now.waitsForWriter, pending > 0, error == nil { error = Self.waitingForWriter }
+        let waitsForWriter = now.waitsForWriter(since: mark)
+        if waitsForWriter, pending > 0, error == nil { error = Self.waitingForWriter }
         var entry = DeliveryReport.Entry(
           provider: worker.orders.name, acknowledged: now.acknowledged &- before.acknowledged,
           rejected: now.rejected &- before.rejected, pending: pending, state: state, error: error,
           lost: (now.passed - before.passed).lost)
-        entry.waitsForWriter = now.waitsForWriter
+        entry.waitsForWriter = waitsForWriter
         return entry
       })
   }
@@ -148,9 +150,8 @@ extension Dispatcher {
     do throws(WeirError) {
       // Further events may have reached the log meanwhile, above its end. All of them count.
       guard end.error == nil else { return open &+ (try log.tally(from: report.end).pending) }
-      guard report.waitsForWriter || !report.hasSettled(below: end.offset), report.end < end.offset else {
-        return report.hasSettled(below: end.offset) ? 0 : open
-      }
+      guard !report.hasSettled(below: end.offset) else { return 0 }
+      guard report.end < end.offset else { return open }
       let rest = try log.tally(from: report.end).inSegments
       let after = try log.tally(from: end.offset).inSegments
       return open &+ (rest >= after ? rest - after : 0)
@@ -171,15 +172,36 @@ extension ProviderWorker {
     }
   }
 
-  fileprivate func hasSettled(below target: Offset) -> Bool {
-    shared.read { $0.report.hasSettled(below: target) }
+  fileprivate func hasSettled(below target: Offset, since mark: WorkerMark) -> Bool {
+    shared.read { $0.report.hasSettled(below: target, since: mark) }
   }
+
+  fileprivate var mark: WorkerMark {
+    shared.read { WorkerMark(report: $0.report, orderCount: $0.orderCount) }
+  }
+}
+
+/// The progress of a worker, and the number of orders that the worker had been given, when a call began.
+struct WorkerMark {
+  var report: WorkerReport
+  var orderCount: UInt64
 }
 
 extension WorkerReport {
   /// Whether all events and delivered notices below `target` are settled.
   func hasSettled(below target: Offset) -> Bool {
-    position >= target || open == 0 && openNotices == 0 && (max(seenEnd, end) >= target || waitsForWriter)
+    position >= target || open == 0 && openNotices == 0 && max(seenEnd, end) >= target
+  }
+
+  /// Whether all events and delivered notices below `target` are settled, or wait for the log's writer.
+  func hasSettled(below target: Offset, since mark: WorkerMark) -> Bool {
+    hasSettled(below: target) || open == 0 && openNotices == 0 && waitsForWriter(since: mark)
+  }
+
+  /// Whether all that is not settled waits for the log's writer. A look that answers no order since the mark does not
+  /// count: the segment may have been sealed meanwhile.
+  func waitsForWriter(since mark: WorkerMark) -> Bool {
+    writerAwaited.map { $0 > mark.orderCount } ?? false
   }
 
   var acknowledged: UInt64 { counts.acknowledged &+ ahead.acknowledged }

@@ -20,8 +20,9 @@ struct WorkerReport: Hashable, Sendable {
   var passed = Outcomes()
   /// The number of events that were read and are not settled.
   var open = 0
-  /// Whether all that is not settled waits for another process, which fills the segment that holds it.
-  var waitsForWriter = false
+  /// The number of orders that the worker had taken when it found that all that is not settled waits for another
+  /// process, which fills the segment that holds it; `nil` if the worker found something else.
+  var writerAwaited: UInt64?
   /// The number of notices that were read, are delivered, and are not settled.
   var openNotices = 0
   var state = Ledger.ProviderState.starting
@@ -51,6 +52,8 @@ enum WorkerCall: Sendable {
 final class WorkerShared: Sendable {
   struct State {
     var report = WorkerReport()
+    /// The number of orders that were given.
+    var orderCount: UInt64 = 0
     /// Signals for the flush plan that the worker has not taken yet.
     var signals: FlushPolicy.Triggers = []
     var isToResume = false
@@ -117,12 +120,17 @@ final class WorkerShared: Sendable {
 
   /// For the dispatcher: changes the orders, and wakes the worker.
   func order(_ change: (inout State) -> Void) {
-    state.withLock { change(&$0) }
+    state.withLock { state in
+      change(&state)
+      state.orderCount += 1
+    }
     alarm.ring()
   }
 
   /// The orders of a worker.
   struct Orders {
+    /// The number of orders given so far.
+    var count: UInt64
     var signals: FlushPolicy.Triggers
     var isToResume: Bool
     var rewind: DeliveryOptions.Start?
@@ -138,7 +146,8 @@ final class WorkerShared: Sendable {
         state.rewind = nil
       }
       return Orders(
-        signals: state.signals, isToResume: state.isToResume, rewind: state.rewind, ending: state.ending)
+        count: state.orderCount, signals: state.signals, isToResume: state.isToResume, rewind: state.rewind,
+        ending: state.ending)
     }
   }
 

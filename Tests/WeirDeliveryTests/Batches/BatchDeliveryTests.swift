@@ -355,6 +355,11 @@ struct BatchDeliveryTests {
       try beside.start()
       let report = await beside.flush(timeout: patience)
       #expect(report["batches"]?.pending == 10 && report["batches"]?.error?.contains("writer") == true, "\(report)")
+      // Another flush looks for itself, and has the same answer.
+      for _ in 0..<20 {
+        let again = await beside.flush(timeout: patience)
+        #expect(again["batches"]?.pending == 10 && again["batches"]?.error?.contains("writer") == true, "\(again)")
+      }
       try tracker.close()
       #expect(await eventually { provider.accepted.map(\.eventCount) == [10] })
       await beside.shutdown(budget: .zero)
