@@ -91,7 +91,10 @@ package struct DefinitionReader {
     case .optional, .array, .object:
       guard depth <= maximumDepth else { throw Malformed() }
       if kind == .object {
-        return .object(try fields(count: Int(bytes.number(UInt16.self)), depth: depth + 1))
+        // No definition has an object without fields. An array of such could claim any number of values without a byte.
+        let count = Int(try bytes.number(UInt16.self))
+        guard count > 0 else { throw Malformed() }
+        return .object(try fields(count: count, depth: depth + 1))
       }
       let inner = try self.kind(depth: depth + 1)
       return kind == .optional ? .optional(inner) : .array(inner)

@@ -99,6 +99,20 @@ struct PayloadReaderTests {
     }
   }
 
+  @Test func `an object without fields is malformed, for an array of such could claim any number without a byte`() {
+    func isRead(_ kinds: [UInt8]) -> Bool {
+      ([1, 0, UInt8(ascii: "a")] + kinds).withUnsafeBytes { raw in
+        var reader = DefinitionReader(raw)
+        return (try? reader.fields(count: 1)) != nil
+      }
+    }
+    let (array, object) = (Kind.array.rawValue, Kind.object.rawValue)
+    let field: [UInt8] = [1, 0, UInt8(ascii: "b"), Kind.bool.rawValue]
+    #expect(isRead([array, array, object, 1, 0] + field))
+    #expect(!isRead([array, array, object, 0, 0]))
+    #expect(!isRead([object, 0, 0]))
+  }
+
   @Test(arguments: [UInt64.random(in: 1 ... .max)])  // a trap is reported with its argument
   func `random bytes never trap`(_ seed: UInt64) {
     print("random bytes: seed \(seed)")
