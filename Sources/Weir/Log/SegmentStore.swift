@@ -135,6 +135,7 @@ package struct IncomingSegment: Sendable {
       }
       guard !isKnown else { return try keep() }
       try calls.syncDirectory(directory)
+      try removeDamaged()
       return .new
     } catch {
       discard()
@@ -148,20 +149,42 @@ package struct IncomingSegment: Sendable {
 
   /// Whether the segment is there. Throws `unsafe` if another one has its name.
   private func isThere(_ own: SegmentSummary?) throws(WeirError) -> Bool {
-    let other = SegmentName(base: name.base, isBatch: !name.isBatch)
-    if let there = try summary(other), try isSame(there, own) { return true }
+    if let there = try summary(other), try isSame(there, own) {
+      guard try !isWhole(other.text, as: other), try isWhole(temporary, as: name) else { return true }
+    }
     guard let there = try summary(name), try isSame(there, own) else { return false }
-    return try hasSameBytes() || !isWhole
+    guard try !hasSameBytes() else { return true }
+    return try !isWhole(temporary, as: name)
   }
+
+  /// The segment's name in its other form, raw or compressed.
+  private var other: SegmentName { SegmentName(base: name.base, isBatch: !name.isBatch) }
 
   /// The segment is there. It may have got its name just before a kill, so its name must reach the disk.
   private func keep() throws(WeirError) -> SegmentStore.Arrival {
     discard()
     try calls.syncDirectory(directory)
+    try removeDamaged()
     return .known
   }
 
-  private var isWhole: Bool { (try? SegmentFile.verify(temporary, as: name, in: directory.path)) != nil }
+  /// Of two files of a segment, readers take the raw one. So a damaged one goes once the whole one has its name.
+  private func removeDamaged() throws(WeirError) {
+    guard try calls.open(other.text, in: directory, forWriting: false) != nil else { return }
+    guard try isWhole(name.text, as: name), try !isWhole(other.text, as: other) else { return }
+    try calls.unlink(other.text, in: directory)
+    try calls.syncDirectory(directory)
+  }
+
+  private func isWhole(_ file: String, as name: SegmentName) throws(WeirError) -> Bool {
+    do throws(WeirError) {
+      _ = try SegmentFile.verify(file, as: name, in: directory.path)
+      return true
+    } catch {
+      guard error.code == .missing || error.code == .invalid else { throw error }
+      return false
+    }
+  }
 
   /// The segment of this name that is there. `nil` if there is none, or only a damaged file, which is replaced.
   private func summary(_ name: SegmentName) throws(WeirError) -> SegmentSummary? {

@@ -102,8 +102,8 @@ package enum SegmentFile {
     return try SegmentSummary.checked(core, in: directory)
   }
 
-  /// The same of a file of any log, under any name whose suffix says whether it is a batch segment. Checks header and
-  /// seal alone. Returns `nil` if one of them is damaged, or if the file is no segment.
+  /// Reads the same from a file of any log. The file may have any name; its suffix tells whether it is a batch segment.
+  /// Checks header and seal alone. Returns `nil` if one of them is damaged, or if the file is no segment.
   package static func read(
     _ file: String, as name: SegmentName, in directory: String
   ) throws(WeirError) -> SegmentSummary? {

@@ -118,7 +118,7 @@
 
     private static let digest = HTTPField.Name("Content-Digest")!
 
-    /// Whether the body is what its digest says; also if there is none that is known here.
+    /// Whether the body has the CRC32C that the header states. `true` if the header states none.
     private static func isRight(_ header: String?, _ checksum: UInt32) -> Bool {
       let prefix = "crc32c=:"
       let all = (header ?? "").split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
@@ -130,13 +130,11 @@
     private func receive(
       _ request: Request, into incoming: IncomingSegment
     ) async -> Result<(IncomingSegment, UInt32), Problem> {
-      // A large segment may take longer: 64 KiB a second are slow.
-      let announced = request.headers[.contentLength].flatMap { Int($0) } ?? bytesLimit
-      let time = time + .seconds(announced >> 16)
+      let progress = Progress()
       return await withTaskGroup(of: Result<(IncomingSegment, UInt32), Problem>?.self) { group in
-        group.addTask { [bytesLimit] in await Self.collect(request.body, into: incoming, bytesLimit) }
-        group.addTask {
-          try? await Task.sleep(for: time)
+        group.addTask { [bytesLimit] in await Self.collect(request.body, into: incoming, bytesLimit, progress) }
+        group.addTask { [time] in
+          await progress.waitUntilSlow(after: time)
           return nil
         }
         let first = await group.next() ?? nil
@@ -147,17 +145,47 @@
       }
     }
 
+    /// How much of a body has come.
+    private final class Progress: Sendable {
+      /// The fewest bytes a second of a body that takes longer than a request may.
+      private static let leastBytes: Int64 = 64 << 10
+
+      private let byteCount = Atomic<Int>(0)
+
+      func add(_ count: Int) { byteCount.wrappingAdd(count, ordering: .relaxed) }
+
+      /// Returns once less has come than ``leastBytes`` for each second begun beyond `time`, or if the task is cancelled.
+      func waitUntilSlow(after time: Duration) async {
+        let start = ContinuousClock.now
+        var pause = time
+        while (try? await Task.sleep(for: pause)) != nil {
+          let (seconds, _) = (start.duration(to: .now) - time).components
+          guard byteCount.load(ordering: .relaxed) >= (seconds + 1) * Self.leastBytes else { return }
+          pause = .seconds(1)
+        }
+      }
+    }
+
+    /// The bytes of a body that are written together.
+    private static let pieceBytes = 1 << 20
+
     private static func collect(
-      _ body: RequestBody, into incoming: IncomingSegment, _ limit: Int
+      _ body: RequestBody, into incoming: IncomingSegment, _ limit: Int, _ progress: Progress
     ) async -> Result<(IncomingSegment, UInt32), Problem> {
       var incoming = incoming
       var checksum = CRC32C()
+      var piece: [UInt8] = []
       do {
         for try await part in body {
-          guard incoming.byteCount + part.readableBytes <= limit else { return .failure(.tooLarge) }
+          guard incoming.byteCount + piece.count + part.readableBytes <= limit else { return .failure(.tooLarge) }
+          progress.add(part.readableBytes)
           part.readableBytesView.withUnsafeBytes { checksum.add($0) }
-          try incoming.append(Array(part.readableBytesView))
+          piece += part.readableBytesView
+          guard piece.count >= pieceBytes else { continue }
+          incoming = try await write(piece, to: incoming)
+          piece = []
         }
+        if !piece.isEmpty { incoming = try await write(piece, to: incoming) }
       } catch let error as WeirError {
         return .failure(.log(error))
       } catch {
@@ -165,6 +193,16 @@
       }
       // A sequence that is cancelled may just end: half a body must not pass for a whole one.
       return Task.isCancelled ? .failure(.tooSlow) : .success((incoming, checksum.value))
+    }
+
+    private static func write(
+      _ piece: [UInt8], to incoming: IncomingSegment
+    ) async throws(WeirError) -> IncomingSegment {
+      try await onDiskThread { () throws(WeirError) in
+        var incoming = incoming
+        try incoming.append(piece)
+        return incoming
+      }
     }
 
     // MARK: Answers

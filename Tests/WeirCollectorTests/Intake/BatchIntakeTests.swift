@@ -12,6 +12,8 @@
     /// A closed log with one segment, as the file that is put.
     private struct Source {
       let path: String
+      /// A copy of the raw segment.
+      let raw: String
       let body: [UInt8]
       let target: String
       let ids: [EventID]
@@ -25,6 +27,8 @@
         let tracker = try Tracker(directory: path, configuration: configuration)
         ids = (0..<events).compactMap { tracker.track("e", fields: ["n": .int(Int64($0))]).id }
         try tracker.close()
+        raw = path + ".raw"
+        try FileManager.default.copyItem(atPath: path + "/" + SegmentName(base: 0, isBatch: false).text, toPath: raw)
         try LogDirectory(path).batch()
         let file = SegmentName(base: 0, isBatch: true)
         body = Array(try Data(contentsOf: URL(fileURLWithPath: path + "/" + file.text)))
@@ -128,6 +132,44 @@
         #expect(known == 413 && unknown == 413)
         let names = try? FileManager.default.contentsOfDirectory(atPath: Self.copy(collector, source))
         #expect(names ?? [] == [])
+      }
+    }
+
+    @Test func `a client that announces much and sends little is not waited for`() async throws {
+      let scratch = try Scratch()
+      let source = try Source(scratch, "a", events: 5)
+      try await withCollector {
+        $0.requestTime = .milliseconds(300)
+      } _: { collector, client in
+        let head = "PUT \(source.target) HTTP/1.1\r\nHost: test\r\nContent-Length: 1000000000\r\n\r\n"
+        let trickle = (0..<40).map { _ in Array("x".utf8) }
+        #expect(try await client.exchange([Array(head.utf8)] + trickle, pause: 0.05).status == 408)
+        let names = try FileManager.default.contentsOfDirectory(atPath: Self.copy(collector, source))
+        #expect(names == [])
+      }
+    }
+
+    @Test func `a segment in its other form is known if it is whole, and replaced if it is damaged`() async throws {
+      let scratch = try Scratch()
+      let source = try Source(scratch, "a")
+      try await withCollector { collector, client in
+        let copy = Self.copy(collector, source)
+        let raw = copy + "/" + SegmentName(base: 0, isBatch: false).text
+        try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: true)
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: source.raw))
+        try bytes.write(to: URL(fileURLWithPath: raw))
+        #expect(try await Self.put(client, source).status == 200)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: copy).count == 1)
+        var rotten = bytes
+        rotten[bytes.count / 2] ^= 1
+        try rotten.write(to: URL(fileURLWithPath: raw))
+        for status in [201, 200] {
+          #expect(try await Self.put(client, source).status == status)
+          #expect(try FileManager.default.contentsOfDirectory(atPath: copy).count == 1)
+          #expect(try LogDirectory(copy).verify().findings == 0)
+          // As after a kill before the damaged file was removed.
+          if status == 201 { try rotten.write(to: URL(fileURLWithPath: raw)) }
+        }
       }
     }
 
