@@ -23,7 +23,7 @@
   /// ```
   ///
   /// **The request.** The address is the endpoint's, followed by `BatchSegment.fileName`. The body is the file, sent in
-  /// pieces of 256 KiB. The headers: `Content-Type: application/octet-stream`; `Content-Digest: crc32c=:…:` (RFC 9530)
+  /// pieces of a MiB. The headers: `Content-Type: application/octet-stream`; `Content-Digest: crc32c=:…:` (RFC 9530)
   /// with the checksum of the body; and `Weir-Opening` in 16 hexadecimal digits, `Weir-Offsets: FIRST-LAST` and
   /// `Weir-Events`.
   ///
@@ -31,7 +31,7 @@
   ///
   /// | status | meaning |
   /// |---|---|
-  /// | 200–299 | accepted |
+  /// | 200–299 | accepted; but a web page is another server's, and is retried |
   /// | 422 | rejected: the segment is damaged; its events go to the dead letters |
   /// | 409 | the endpoint has another segment of that name, of a copy of the log: `DeliveryStopped` |
   /// | 413 | the endpoint takes no file of this size: `DeliveryStopped` |
@@ -109,8 +109,11 @@
     }
 
     private func put(_ segment: BatchSegment) async throws -> Verdict {
-      let file = try SegmentBody(segment)
-      let digest = withUnsafeBytes(of: try file.checksum().bigEndian) { Data($0).base64EncodedString() }
+      let (file, checksum) = try await onDiskThread { () throws(WeirError) in
+        let file = try SegmentBody(segment)
+        return (file, try file.checksum())
+      }
+      let digest = withUnsafeBytes(of: checksum.bigEndian) { Data($0).base64EncodedString() }
       let last = segment.offsets.upperBound - (segment.offsets.isEmpty ? 0 : 1)
       let described = [
         HTTPHeader.content("application/octet-stream"), HTTPHeader("content-digest", "crc32c=:\(digest):"),
@@ -163,7 +166,7 @@
 
   /// The bytes of a segment's file, as the body of a request. Each iteration reads the file from its beginning.
   struct SegmentBody: AsyncSequence, Sendable {
-    private static let pieceBytes = 256 << 10
+    private static let pieceBytes = 1 << 20
 
     let byteCount: Int
     private let file: Descriptor
@@ -204,7 +207,11 @@
       var place = 0
 
       mutating func next() async throws -> ByteBuffer? {
-        guard let bytes = try SegmentBody.piece(of: file, at: place, byteCount) else { return nil }
+        guard place < byteCount else { return nil }
+        let bytes = try await onDiskThread { [self] () throws(WeirError) in
+          try SegmentBody.piece(of: file, at: place, byteCount)
+        }
+        guard let bytes else { return nil }
         place += bytes.count
         return ByteBuffer(bytes: bytes)
       }
