@@ -15,4 +15,13 @@ extension LogDirectory {
       removed: core.removed, overwritten: core.overwritten, inHoles: core.in_holes, firstOffset: core.first_offset,
       nextOffset: core.next_offset)
   }
+
+  /// Counts the accepted events in a range of offsets: those that can be read, and those that are lost to damage. The
+  /// result is exact, also for a live log: more events come above an offset, and none below it.
+  package func counts(in offsets: Range<Offset>) throws(WeirError) -> (readable: UInt64, damaged: UInt64) {
+    let (start, end) = (try tally(from: offsets.lowerBound), try tally(from: offsets.upperBound))
+    let accepted = end.acceptedBelow - min(start.acceptedBelow, end.acceptedBelow)
+    let damaged = min(start.missing - min(start.missing, end.missing), accepted)
+    return (accepted - damaged, damaged)
+  }
 }

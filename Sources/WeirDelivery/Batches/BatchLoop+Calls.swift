@@ -69,7 +69,8 @@ extension BatchLoop {
           segments.forget()
           return nil
         // Damaged segments stay raw, and so do segments for whose compression there is no room.
-        default: break
+        case .invalid, .noSpace: break
+        default: throw error
         }
       }
     }
@@ -111,51 +112,49 @@ extension BatchLoop {
       let offsets = UInt64(end - span.position)
       outcomes.damaged = offsets - min(offsets, summary.events &+ summary.notices)
     } else {
-      let log = LogDirectory(orders.log.directory)
-      let (from, to) = (try log.tally(from: span.position), try log.tally(from: end))
-      outcomes.acknowledged = from.inSegments - min(from.inSegments, to.inSegments)
-      outcomes.damaged = from.missing - min(from.missing, to.missing)
+      let counts = try LogDirectory(orders.log.directory).counts(in: span.position..<end)
+      outcomes.acknowledged = counts.readable
+      outcomes.damaged = counts.damaged
     }
     span.passed(upTo: end, outcomes)
     settled()
   }
 
-  /// Writes the events up to `end` to the dead letters, as far as they can be read, and settles them as rejected.
+  /// Writes the events up to `end` to the dead letters, as far as they can be read, and settles them as rejected. If
+  /// the delivery must end meanwhile, the rest of the segment comes again at the next start.
   func bury(upTo end: Offset, _ reason: String) throws(WeirError) {
     let reader = try EventReader(directory: orders.log.directory, from: span.position, includeLanes: false)
     let line = reason.inOneLine(of: LoggedAttempt.answerBytes)
-    var letters: [DeadLetter] = []
-    var outcomes = Outcomes()
-    var next = span.position
-    func write() throws(WeirError) {
-      if !letters.isEmpty { try deadLetters.write(letters) }
-      outcomes.rejected = UInt64(letters.count)
-      let counted = span.acceptedBelowEnd &+ outcomes.rejected
-      // What damage took among them, as the log counts it.
-      let below = try LogDirectory(orders.log.directory).tally(from: next).acceptedBelow
-      let offsets = UInt64(next - span.end)
-      outcomes.damaged = min(below > counted ? below - counted : 0, offsets - min(offsets, outcomes.rejected))
-      span.passed(upTo: next, outcomes)
-      letters = []
-      outcomes = Outcomes()
-    }
-    while let event = try reader.next(), event.offset < end {
-      next = event.offset + 1
-      if event.isNotice {
-        outcomes = outcomes + Outcomes(notice: event)
-      } else {
-        letters.append(DeadLetter(provider: orders.name, event: event, reason: line, attempts: attemptsOfSegment))
-      }
-      guard letters.count == Self.mostLetters else { continue }
-      try write()
+    let (most, bytes) = (orders.options.flush.maximumEvents, orders.options.flush.maximumBytes)
+    while span.position < end, let block = try reader.nextBlock(most: most, bytes: bytes) {
+      let events = (0..<block.count).map { block[$0].stored }.prefix { $0.offset < end }
+      guard let last = events.last else { break }
+      try bury(events, upTo: last.offset + 1, line)
       moveCursor()
+      takeOrders()
+      guard !isOver else { return }
     }
-    next = end
-    try write()
+    if span.position < end { try bury([], upTo: end, line) }
     settled()
   }
 
-  private static var mostLetters: Int { 1_000 }
+  /// Writes these events to the dead letters, and settles all offsets up to `end`.
+  private func bury(_ events: ArraySlice<StoredEvent>, upTo end: Offset, _ reason: String) throws(WeirError) {
+    let letters = events.filter { !$0.isNotice }.map { event in
+      DeadLetter(provider: orders.name, event: event, reason: reason, attempts: attemptsOfSegment)
+    }
+    if !letters.isEmpty { try deadLetters.write(letters) }
+    var outcomes = events.filter(\.isNotice).reduce(Outcomes()) { $0 + Outcomes(notice: $1) }
+    outcomes.rejected = UInt64(letters.count)
+    let unread = UInt64(end - span.position) - UInt64(events.count)
+    if unread > 0 {
+      // What damage took among them, as the log counts it.
+      let counted = span.acceptedBelowEnd &+ outcomes.rejected
+      let below = try LogDirectory(orders.log.directory).tally(from: end).acceptedBelow
+      outcomes.damaged = min(below - min(counted, below), unread)
+    }
+    span.passed(upTo: end, outcomes)
+  }
 
   /// The provider is done with the segment, and the room of its compressed file is given back at once.
   private func settled() {
@@ -291,7 +290,7 @@ extension BatchLoop {
       guard clock.now < deadline else { break }
       keepCursor()
       publish()
-      wait(until: deadline)
+      wait(until: deadline, watches: false)
     }
     call.cancel()
     overdue = call

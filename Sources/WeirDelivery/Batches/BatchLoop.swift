@@ -16,7 +16,7 @@ final class BatchLoop: WorkerLoop {
 
   var span: SettledSpan
   var segments: SegmentQueue
-  /// Everything below it is in the files, and has been given to the provider or passed over.
+  /// Every event below this offset was given to the provider or passed over.
   var seenEnd: Offset = 0
   /// The time of the next look for segments, and the pause after that look.
   var nextLook = Duration.zero
@@ -166,12 +166,15 @@ final class BatchLoop: WorkerLoop {
     unsealed = (first, last, end)
     lookLater(at: now)
     if isSealDue(at: now) {
+      guard try seal() else {
+        nextLook = clock.now + Self.sealPause
+        return
+      }
       unsealed = nil
       sealed = (end, now)
       // The sealer brings the segment to the disk first.
       lookSoon()
-      lookLater(at: now)
-      return try seal()
+      return lookLater(at: now)
     }
     if let due = sealTime { nextLook = min(nextLook, due) }
   }
@@ -182,19 +185,28 @@ final class BatchLoop: WorkerLoop {
     return try LogDirectory(orders.log.directory).tally(from: span.position).inSegments > 0
   }
 
-  private func seal() throws(WeirError) {
+  /// Has the segment that is being filled sealed. Returns `false` if the log is busy, and must be asked again.
+  private func seal() throws(WeirError) -> Bool {
     do throws(WeirError) {
       try orders.log.seal()
+      return true
     } catch {
-      // A closed log has sealed what it could, and a busy one is asked again.
-      guard error.code == .closed || error.code == .timeout else { throw error }
+      switch error.code {
+      case .timeout: return false
+      // A closed log has sealed what it could.
+      case .closed: return true
+      default: throw error
+      }
     }
   }
 
+  /// The pause between two orders to seal.
+  private static var sealPause: Duration { .milliseconds(250) }
+
   private func isSealDue(at now: Duration) -> Bool {
     guard let unsealed else { return false }
-    let isOrdered = sealed.map { now < $0.at + .milliseconds(250) } ?? false
-    // Ordered for these: the sealer is at work, or there is no room for another segment.
+    let isOrdered = sealed.map { now < $0.at + Self.sealPause } ?? false
+    // A seal of these events was ordered just now: the sealer is at work, or the disk has no room for another segment.
     if isOrdered, let sealed, unsealed.end <= sealed.end { return false }
     if let flushTarget, flushTarget > span.position, !isOrdered || sealed.map({ $0.end < flushTarget }) ?? true {
       return true
@@ -218,6 +230,10 @@ final class BatchLoop: WorkerLoop {
     // Counting reads all seals, so it is done only for whoever waits.
     guard isAsked else { return }
     let tally = try LogDirectory(orders.log.directory).tally(from: span.position)
+    if tally.pending > 0, case .segment = try segments.next(at: span.position) {
+      // Sealed during the count.
+      return lookSoon()
+    }
     isAsked = false
     writerAwaited = tally.pending > 0 ? ordersTaken : nil
     if writerAwaited == nil { seenEnd = max(seenEnd, tally.nextOffset) }
@@ -280,7 +296,7 @@ final class BatchLoop: WorkerLoop {
     if ending == nil, let wanted = taken.ending {
       ending = wanted
       endingSince = clock.now
-      // Without time for another look, the last one stands: it may have found that the rest waits for the writer.
+      // If no time is left for another look, the result of the last look counts.
       if case .shutdown(_, let deadline) = wanted, clock.now < deadline { signal(.shutdown) }
     } else if taken.ending == .abandonment {
       ending = .abandonment
@@ -325,7 +341,7 @@ final class BatchLoop: WorkerLoop {
   }
 
   /// Whether nothing remains to be done before the end.
-  private var isOver: Bool {
+  var isOver: Bool {
     switch ending {
     case nil: return false
     case .removal, .abandonment: return true

@@ -5,10 +5,12 @@ public import Weir
 /// A sealed part of a log as one file: events that follow on one another, with their definitions, contexts and ids.
 ///
 /// The file is a standard LZ4 frame with an index behind it, as the page FileFormat describes under Batch segment. A
-/// segment in which a byte is damaged is a raw file: compressed, it would get checksums that vouch for the damage. The
-/// content of a segment never changes, so two segments of one ``fileName`` are the same.
+/// segment in which a byte is damaged is a raw file: compressed, it would get checksums that vouch for the damage. So is
+/// a segment for whose compression the disk had no room. The content of a segment never changes, so two segments of one
+/// ``fileName`` are the same.
 public struct BatchSegment: Hashable, Sendable {
-  /// The path of the file. The file is there, unchanged, until the call of the provider returns.
+  /// The path of the file. The file is there, unchanged, until the call of the provider returns, unless the log's bounds
+  /// remove the segment meanwhile.
   public let path: String
   /// The size of the file, in bytes.
   public let byteCount: Int
@@ -52,8 +54,9 @@ public struct BatchSegment: Hashable, Sendable {
 /// each event (redaction, mapper, contract) is for a ``Provider``.
 ///
 /// Segments are delivered at least once, in the order of their offsets, and each again until it is accepted or
-/// rejected. After a kill, the most recently accepted segments come again, under the same names and with the same
-/// content, so a destination that stores by name has each event once.
+/// rejected. After a kill, the most recently accepted segments come again, with the same content. A destination that
+/// stores by ``BatchSegment/fileName`` has each event once, if a raw segment and a compressed one of the same first
+/// offset replace each other there: a segment that was raw for want of room may come again compressed.
 public protocol BatchProvider: Sendable {
   /// The provider's name: letters, digits, `-` and `_`. The name identifies the cursor, so the name must never change.
   var name: String { get }

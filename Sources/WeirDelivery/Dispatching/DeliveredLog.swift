@@ -116,10 +116,10 @@ final class DeliveredLog: Sendable {
   var counters: Counters? { state.withLock { $0.log?.counters() } }
 
   /// Lets the segment that is being filled be sealed soon. Does nothing if this process does not have the log open.
-  /// Waits shortly for the drainer.
+  /// Waits shortly for the drainer. Throws `timeout` if the log is busy.
   func seal() throws(WeirError) {
-    // All workers share the lock.
-    try state.withLock { state throws(WeirError) in try state.log?.seal(100_000_000) }
+    // All workers share the lock, so the wait is shorter than anybody notices.
+    try state.withLock { state throws(WeirError) in try state.log?.seal(20_000_000) }
   }
 
   /// Whether this process has the log open.

@@ -16,7 +16,8 @@ extension Dispatcher {
   ///
   /// If the log can't take the events in the lanes because the disk is full, the drain is retried until the timeout.
   /// The events that are still in the lanes then are pending, and the report has the reason. Beside another process,
-  /// the flush does not wait for events in that process's lanes; the events reach the log some milliseconds later.
+  /// the flush does not wait for events in that process's lanes; the events reach the log some milliseconds later. Nor
+  /// does the flush of a ``BatchProvider`` wait for events in the segment that another process fills.
   @discardableResult
   public func flush(timeout: Duration) async -> DeliveryReport {
     guard log.isOfThisProcess else { return DeliveryReport([]) }
@@ -152,9 +153,7 @@ extension Dispatcher {
       guard end.error == nil else { return open &+ (try log.tally(from: report.end).pending) }
       guard !report.hasSettled(below: end.offset) else { return 0 }
       guard report.end < end.offset else { return open }
-      let rest = try log.tally(from: report.end).inSegments
-      let after = try log.tally(from: end.offset).inSegments
-      return open &+ (rest >= after ? rest - after : 0)
+      return open &+ (try log.counts(in: report.end..<end.offset).readable)
     } catch {
       // The events can't be counted, but there may be some.
       return max(open &+ (end.offset > report.end ? end.offset - report.end : 0), 1)
@@ -198,8 +197,8 @@ extension WorkerReport {
     hasSettled(below: target) || open == 0 && openNotices == 0 && waitsForWriter(since: mark)
   }
 
-  /// Whether all that is not settled waits for the log's writer. A look that answers no order since the mark does not
-  /// count: the segment may have been sealed meanwhile.
+  /// Whether all unsettled events wait for the log's writer. Only a look after an order since the mark counts: an older
+  /// look may have missed a seal.
   func waitsForWriter(since mark: WorkerMark) -> Bool {
     writerAwaited.map { $0 > mark.orderCount } ?? false
   }

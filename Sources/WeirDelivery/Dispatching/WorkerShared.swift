@@ -20,8 +20,8 @@ struct WorkerReport: Hashable, Sendable {
   var passed = Outcomes()
   /// The number of events that were read and are not settled.
   var open = 0
-  /// The number of orders that the worker had taken when it found that all that is not settled waits for another
-  /// process, which fills the segment that holds it; `nil` if the worker found something else.
+  /// If all unsettled events are in the segment that another process fills: the number of orders that the worker had
+  /// taken before the look that found this. Otherwise `nil`.
   var writerAwaited: UInt64?
   /// The number of notices that were read, are delivered, and are not settled.
   var openNotices = 0

@@ -162,13 +162,16 @@
 
     /// Waits until no events are pending except for stopped providers.
     private func flush(_ isDone: Latch) async {
+      var timeout = Duration.seconds(1)
       while !Task.isCancelled {
-        let report = await dispatcher.flush(timeout: .seconds(1))
+        let report = await dispatcher.flush(timeout: timeout)
         let isOver = report.entries.allSatisfy { entry in
           if case .stopped = entry.state { return true }
           return entry.pending == 0 || entry.waitsForWriter
         }
         if isOver { return isDone.set() }
+        // To count a log of many segments takes long, and a flush that is too short for it never knows the end.
+        timeout *= 2
       }
     }
 
