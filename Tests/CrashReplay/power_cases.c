@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 
+#include "capture/overflow_lanes.h"
 #include "directory/segment_list.h"
 #include "format/format.h"
 #include "log/log.h"
@@ -551,6 +552,79 @@ static void overflow_page_lost(const char *folder) {
   remove_tree(path);
 }
 
+static _Atomic int holds, held;
+
+/* Keeps the drainer in a call of the host's, where it stands as still as before a disk. */
+static void stand_still(void *context) {
+  (void)context;
+  held = holds;
+  while (holds) sleep_ns(100000);
+}
+
+/* A log of EVENTS events, most of them in overflow lanes, as a dead process left it. */
+static void leave_overflowing(const char *folder, const char *path) {
+  enum { SMALL_LANE = 4096, LANES = 4, HALF_FULL = 20, SEEN = 26 };
+  const char *live = join(folder, "live");
+  weir_options options;
+  weir_options_init(&options);
+  options.lane_count = 2;
+  options.spare_lanes = 1;
+  options.lane_bytes = SMALL_LANE;
+  options.overflow_bytes = LANES * SMALL_LANE;
+  options.max_event_bytes = 1024;
+  options.segment_bytes = VICTIM_LEAST_SEGMENT;
+  weir_log *log;
+  REQUIRE(weir_open(live, &options, &log, NULL, NULL) == WEIR_OK);
+  const intake *intake = &((const event_log *)log)->intake;
+  uint32_t type = define_small(log);
+  uint64_t number = 0;
+  holds = 1;
+  weir_on_drained(log, stand_still, NULL);
+  capture_small(log, type, number++);
+  CHECK_AWAIT(held);
+  while (number < HALF_FULL) capture_small(log, type, number++);
+  CHECK_AWAIT(overflow_lanes_wanted(intake));
+  while (number < SEEN) capture_small(log, type, number++);
+  CHECK_AWAIT(__atomic_load_n(&intake->overflow_ready, __ATOMIC_RELAXED) == LANES);
+  while (number < EVENTS) capture_small(log, type, number++);
+  REQUIRE(replay_copy(live, path) == 0);
+  holds = 0;
+  weir_close(log, NULL);
+  weir_free(log);
+  remove_tree(live);
+}
+
+/* Puts the header's page back to what it was before there were overflow lanes, and takes the first one's control page. */
+static void age_header(const char *path, int loses_control) {
+  ring_header header;
+  int fd = open(path, O_RDWR | O_CLOEXEC);
+  REQUIRE(fd >= 0 && pread(fd, &header, sizeof header, 0) == sizeof header);
+  uint32_t first = header.lane_count - header.overflow_lanes;
+  CHECK(header.lanes_in_play != lanes_word(first));
+  header.lanes_in_play = lanes_word(first);
+  REQUIRE(pwrite(fd, &header, sizeof header, 0) == sizeof header);
+  close(fd);
+  if (loses_control) zero(path, header.lanes_at + first * header.lane_stride, LANE_CONTROL_BYTES);
+}
+
+static void header_older(const char *folder) {
+  test("case 26: the ring's header page is older than its overflow lanes: what these hold is taken");
+  const char *whole = join(folder, "whole"), *path = join(folder, "log");
+  leave_overflowing(folder, whole);
+  for (int loses_control = 0; loses_control < 2; loses_control++) {
+    REQUIRE(replay_copy(whole, path) == 0);
+    age_header(join(path, "ring"), loses_control);
+    weir_recovery recovery;
+    small_log found = recover_small(path, &recovery);
+    CHECK_EQUAL(found.events, EVENTS);
+    CHECK_EQUAL(found.hole_events, 0);
+    CHECK_EQUAL(recovery.missing_events, 0);
+    CHECK(recovery.events_from_lanes > EVENTS / 2);
+    remove_tree(path);
+  }
+  remove_tree(whole);
+}
+
 static uint64_t start_inode;
 static _Atomic int start_syncs, name_syncs, leftovers_gone, gone_early;
 
@@ -660,6 +734,7 @@ int main(void) {
   header_lost(folder);
   ring_pages(folder);
   overflow_page_lost(folder);
+  header_older(folder);
   unsynced_start(folder);
   empty_files(folder);
   report_free(said);

@@ -116,12 +116,14 @@ class Ring:
     require(file_bytes <= len(self.data), 'the ring is cut')
     self.log_end, types_end, closed = struct.unpack_from('<3Q', self.data, 512)
     in_play, complement = struct.unpack_from('<2I', self.data, 544)
-    is_possible = self.lane_count - u32(self.data, 132) <= in_play <= self.lane_count
-    self.lanes = in_play if is_possible and in_play ^ complement == 0xffffffff else self.lane_count
+    self.first_overflow = self.lane_count - u32(self.data, 132)
+    is_possible = self.first_overflow <= in_play <= self.lane_count
     self.log_id = u64(self.data, 136)
     self.boot_id = self.data[112:128]
     is_of_another_boot = self.boot_id != boot_id()
     self.is_cut, self.is_empty = is_of_another_boot and closed != 1, is_of_another_boot and closed == 1
+    is_known = is_possible and in_play ^ complement == 0xffffffff and not self.is_cut
+    self.lanes = in_play if is_known else self.lane_count
     self.definitions = self.read_definitions(min(types_end, self.types_bytes))
 
   def read_definitions(self, end):
@@ -151,10 +153,16 @@ class Ring:
     if start > log.next: log.say('ring', 512, f'offsets {log.next} to {start - 1} are missing')
     log.next = max(log.next, start)
     for lane in range(self.lanes): self.read_lane(lane)
-    for lane in range(self.lanes): self.read_gaps(lane, self.control(lane) + 8, self.control(lane) + 192)
-    self.read_gaps(NO_LANE, 640 + 8, 768 + 8)
+    for lane in range(self.lanes): self.read_gaps(lane, self.control(lane), 8, 192)
+    self.read_gaps(NO_LANE, self.data, 640 + 8, 768 + 8)
 
-  def control(self, lane): return self.lanes_at + lane * self.stride
+  def at(self, lane): return self.lanes_at + lane * self.stride
+
+  def control(self, lane):
+    """A lane's control page: zeros if it is of an overflow lane, and never reached the disk."""
+    page = self.data[self.at(lane):self.at(lane) + 4096]
+    is_lost = self.is_cut and lane >= self.first_overflow and u64(page, 312) != self.opening
+    return bytes(len(page)) if is_lost else page
 
   def take_word(self, segments):
     """What the log says: how far lanes are drained, which refusals it reports, the last calibration."""
@@ -208,16 +216,16 @@ class Ring:
     self.reported[lane, reason] = max(total, self.reported.get((lane, reason), 0))
 
   def read_lane(self, lane):
-    at = self.control(lane)
-    tail, head = u64(self.data, at), u64(self.data, at + 128) & ~7
-    evicted, total = self.evicted(at)
-    reported = self.reported_of(lane, OVERWRITTEN, at + 192)
+    at, control = self.at(lane), self.control(lane)
+    tail, head = u64(control, 0), u64(control, 128) & ~7
+    evicted, total = self.evicted(control)
+    reported = self.reported_of(lane, OVERWRITTEN, control, 192)
     view = self.data[at + 4096:at + self.stride]
     word = self.drained.get(lane)
     self.count = self.records_of(lane)
     if self.is_cut:
-      position = word or 0
-      tail = self.last_record(view, lane, position, tail) or self.last_record(view, lane, position, head) or position
+      position, hints = word or 0, [] if is_zero(view) else [tail, head]
+      tail = next(filter(None, (self.last_record(view, lane, position, hint) for hint in hints)), position)
     elif tail % 8 or not head <= tail <= head + self.lane_bytes:  # not as any writer leaves them
       self.log.damaged('ring', at, f'positions of lane {lane} are impossible')
       position = head if word is None else word
@@ -292,17 +300,17 @@ class Ring:
     self.count = saved
     return position if position > start else None
 
-  def evicted(self, at):
+  def evicted(self, control):
     """Up to where, and how many events, later ones overwrote."""
-    head = u64(self.data, at + 128)
-    evicting_to, evicting_total, evicted_to, evicted_total = struct.unpack_from('<4Q', self.data, at + 320)
+    head = u64(control, 128)
+    evicting_to, evicting_total, evicted_to, evicted_total = struct.unpack_from('<4Q', control, 320)
     if head & 2 and evicting_to == head & ~7: return evicting_to, evicting_total
     return evicted_to, evicted_total
 
-  def reported_of(self, lane, reason, reported_at):
+  def reported_of(self, lane, reason, page, reported_at):
     in_log = self.reported.get((lane, REASONS[reason]), 0)
     if self.is_cut and self.are_totals_known: return in_log
-    return max(u64(self.data, reported_at + 8 * (reason - 1)), in_log)
+    return max(u64(page, reported_at + 8 * (reason - 1)), in_log)
 
   def run_of_records(self, view, lane, position):
     """The end of the valid records that follow on one another from `position` on, within one lap."""
@@ -317,11 +325,11 @@ class Ring:
       return record.check()
     except Damaged: return None
 
-  def read_gaps(self, lane, dropped_at, reported_at):
+  def read_gaps(self, lane, page, dropped_at, reported_at):
     for reason in range(1, 16):
       if reason == OVERWRITTEN and lane != NO_LANE: continue  # no refusal: read_lane tells of it
-      dropped = u64(self.data, dropped_at + 8 * (reason - 1))
-      reported = self.reported_of(lane, reason, reported_at)
+      dropped = u64(page, dropped_at + 8 * (reason - 1))
+      reported = self.reported_of(lane, reason, page, reported_at)
       if dropped > reported: self.gap(lane, reason, dropped, reported)
 
   def gap(self, lane, reason, total, reported):

@@ -199,6 +199,8 @@ int sys_remove_pages(uint8_t *address, uint64_t bytes) {
 }
 int sys_remove_blocks(int fd, uint64_t from, uint64_t bytes) { return (void)fd, (void)from, (void)bytes, -EOPNOTSUPP; }
 
+int sys_is_hole(int fd, uint64_t from, uint64_t bytes) { return (void)fd, (void)from, (void)bytes, 0; }
+
 int sys_sync_mapped(uint8_t *address, uint64_t bytes) { return (void)address, (void)bytes, 0; }
 
 /* The disk has what comes before the call. What is stored meanwhile it may have or not: it is not counted on. */

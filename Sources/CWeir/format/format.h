@@ -112,7 +112,7 @@ typedef struct ring_header {
   uint64_t compatible;
   uint8_t boot_id[16];
   uint32_t clock;
-  uint32_t overflow_lanes; /* the last ones of the spare lanes */
+  uint32_t overflow_lanes; /* how many of the spare lanes, the last ones, are overflow lanes */
   uint64_t log_id;
   name_room host;
   name_room fleet;
@@ -123,7 +123,7 @@ typedef struct ring_header {
   uint64_t types_end; /* bytes of the type region that hold definitions */
   uint64_t closed;    /* 1: all that was captured is in synced segments, and nothing will be any more */
   uint64_t sync_failed; /* 1: the disk failed to sync a segment of this opening */
-  uint64_t lanes_in_play; /* see lanes_word: later lanes, which are overflow lanes, were never used */
+  uint64_t lanes_in_play; /* see lanes_word: in this boot later lanes, which are overflow lanes, were never used */
   uint8_t reserved2[8];
   calibration_slot calibration[2];              /* 560 */
   uint64_t unlaned_dropped[WEIR_DROP_REASONS];  /* 640: refusals of captures that had no lane */

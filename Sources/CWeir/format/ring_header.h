@@ -24,7 +24,10 @@ static inline uint64_t ring_header_end(const ring_header *header) {
 /* The calibration in force, from the two slots. 0 if neither is good. */
 int ring_header_calibration(const ring_header *header, calibration *value);
 
-/* How many lanes of a ring may hold something, the first ones: all, if the header does not say. */
+/*
+ * How many lanes of a ring of this boot may hold something, the first ones: all, if the header does not say. After a
+ * power cut the header may be older than the lanes.
+ */
 uint32_t ring_header_lanes(const ring_header *header);
 
 #endif

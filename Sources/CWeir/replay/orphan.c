@@ -63,6 +63,14 @@ static int is_lost(const orphan *ring, uint32_t lane) {
          ring->controls[lane].opening != ring->header.opening;
 }
 
+/*
+ * How many lanes may hold something, the first ones. After a power cut all of them: the header's page may be older than
+ * the pages of lanes that came into play later, and is_lost judges each lane by its own page.
+ */
+static uint32_t lanes_in_play(const orphan *ring) {
+  return ring->rebooted ? ring->header.lane_count : ring_header_lanes(&ring->header);
+}
+
 static int read_controls(orphan *ring) {
   int error = 0;
   ring->controls = calloc(ring->header.lane_count, sizeof *ring->controls);
@@ -70,7 +78,7 @@ static int read_controls(orphan *ring) {
   /* A closed ring of another boot holds nothing, whatever its pages say. */
   if (ring->empty) memset(ring->header.unlaned_dropped, 0, sizeof ring->header.unlaned_dropped);
   if (ring->empty) return 0;
-  uint32_t lanes = ring_header_lanes(&ring->header);
+  uint32_t lanes = lanes_in_play(ring);
   for (uint32_t lane = 0; error == 0 && lane < lanes; lane++) {
     error = read_whole(ring->fd, &ring->controls[lane], sizeof *ring->controls,
                        ring->header.lanes_at + lane * ring->header.lane_stride);
@@ -251,9 +259,18 @@ static int read_bytes(orphan *ring, int directory, uint64_t from, uint64_t to) {
   return 0;
 }
 
+/*
+ * Whether no record was ever stored to a lane. After a power cut a search through the whole lane would tell, too; most
+ * overflow lanes are holes.
+ */
+static int is_unused(const orphan *ring, uint32_t lane) {
+  uint64_t records = ring->header.lanes_at + lane * ring->header.lane_stride + LANE_CONTROL_BYTES;
+  return lane >= lanes_in_play(ring) || (ring->rebooted && sys_is_hole(ring->fd, records, ring->lane_room));
+}
+
 int orphan_settle(orphan *ring, int directory, uint32_t lane) {
   if (ring->settled[lane]) return 0;
-  if (lane >= ring_header_lanes(&ring->header)) { /* it was never used */
+  if (is_unused(ring, lane)) {
     ring->from[lane] = ring->to[lane] = ring->drained.known[lane] ? ring->drained.position[lane] : 0;
     ring->settled[lane] = 1;
     return 0;

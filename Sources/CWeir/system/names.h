@@ -360,6 +360,7 @@
 #define sys_identity weir_core_sys_identity
 #define sys_inherit weir_core_sys_inherit
 #define sys_is_file weir_core_sys_is_file
+#define sys_is_hole weir_core_sys_is_hole
 #define sys_is_locked weir_core_sys_is_locked
 #define sys_is_memory weir_core_sys_is_memory
 #define sys_is_unbounded weir_core_sys_is_unbounded

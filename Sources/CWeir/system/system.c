@@ -322,6 +322,11 @@ int sys_remove_pages(uint8_t *address, uint64_t bytes) {
   return madvise(address, bytes, MADV_REMOVE) == 0 ? 0 : -errno;
 }
 
+int sys_is_hole(int fd, uint64_t from, uint64_t bytes) {
+  off_t data = lseek(fd, (off_t)from, SEEK_DATA);
+  return data < 0 ? errno == ENXIO : (uint64_t)data >= from + bytes;
+}
+
 int sys_is_unbounded(uint64_t file_bytes) {
   struct rlimit limit;
   return check_size_limit(file_bytes) == 0 && getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY;

@@ -38,6 +38,7 @@ int sys_map_private(uint8_t *address, uint64_t bytes);       /* zeros at this ad
 int sys_unmap(uint8_t *address, uint64_t bytes);
 int sys_remove_pages(uint8_t *address, uint64_t bytes); /* of a mapped file: they become a hole in it, zeros */
 int sys_remove_blocks(int fd, uint64_t from, uint64_t bytes); /* the same of a file. -EOPNOTSUPP: it can't */
+int sys_is_hole(int fd, uint64_t from, uint64_t bytes); /* 1 if the file system says so */
 int sys_is_unbounded(uint64_t file_bytes); /* neither such a file nor mapped memory is limited for this process */
 int sys_populate(uint8_t *address, uint64_t bytes);          /* makes the pages that it lies in writable ahead. -EINVAL:
                                                                 Linux can't */
