@@ -89,9 +89,11 @@ static void stop_drainer(weir_log *log, uint32_t type, uint64_t producer, uint64
   await_held();
 }
 
-/* Captures until three quarters of the lane are used, and the log knows that the drainer stands still. */
+/* Captures until three quarters of the lane's room are used, and the log knows that the drainer stands still. */
 static void fill_lane(weir_log *log, uint32_t type, uint64_t producer, uint64_t *number) {
-  for (int i = 0; i < LANE * 3 / 4 / RECORD; i++) {
+  const ring_header *header = intake_in(log)->ring.header;
+  uint64_t room = header->lane_bytes - header->record_bytes - RECORD_SLACK_BYTES;
+  for (uint64_t i = 0; i < room * 3 / 4 / RECORD; i++) {
     CHECK_EQUAL(capture_numbered(log, type, producer, (*number)++, FILLER, NULL), WEIR_ACCEPTED);
   }
   CHECK_AWAIT(overflow_lanes_wanted(intake_in(log)));
@@ -235,6 +237,25 @@ static void beyond_the_budget(const char *ring) {
   settle(log, type, 0, &number);
   close_and_free(log);
   check_log(directory, 1, &number, refused);
+  scratch_remove(folder);
+}
+
+static void large_events(const char *ring) {
+  test("where the largest event takes more than half of a lane, a stall has overflow lanes, too");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  weir_options options = stalling_options(ring, 16);
+  options.lane_bytes = 2 * LANE;
+  options.max_event_bytes = WEIR_MAX_EVENT_BYTES;
+  weir_log *log = open_log(directory, &options);
+  uint32_t type = define_numbered(log);
+  uint64_t number = 0;
+  stop_drainer(log, type, 0, &number);
+  fill_lane(log, type, 0, &number);
+  CHECK_EQUAL(refusals_in_time(log, type, 0, &number, 4 * LANE / RECORD), 0);
+  set_gate(0);
+  close_and_free(log);
+  check_log(directory, 1, &number, 0);
   scratch_remove(folder);
 }
 
@@ -492,6 +513,7 @@ int main(void) {
     grows_and_shrinks(ring, "with the ring in memory none is refused, and the memory is given back");
     counts_threads(ring);
     beyond_the_budget(ring);
+    large_events(ring);
     waits(ring);
     full_memory(ring);
     drops_oldest(ring);

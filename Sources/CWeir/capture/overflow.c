@@ -82,25 +82,25 @@ static int32_t full_reason(const intake *intake) {
 static weir_place none(int32_t reason) { return (weir_place){.drop = reason}; }
 
 /*
- * Whether there is room, given how far the drainer has drained. The first refresh sets the fast path's limit to
- * half the lane. Reaching it brings the capture here, which ends the drainer's nap early; the fast path still compares
- * with one limit only. Beyond half the lane captures come here each sixteenth: a drainer that was in a pass did not
- * nap, and may nap after a pass that ended before this tail. In an overflow lane that is nearly drained each capture
- * comes here, to leave the lane once it is drained.
+ * Whether there is room, given how far the drainer has drained. The first refresh sets the fast path's limit to half
+ * the room. Passing it brings the capture here, which ends the drainer's nap early; the fast path still compares with
+ * one limit only. A drainer in a pass can't be woken. After the pass it may nap although this capture came meanwhile;
+ * so captures look again each sixteenth of a lane. In a nearly drained overflow lane every capture comes here, so that
+ * the thread leaves as soon as the lane is drained.
  */
 static int has_room(weir_lane *lane, const lane_view *view, const uint64_t *tail) {
   if (*tail <= lane->limit) return 1;
   uint64_t head = head_position(__atomic_load_n(&lane_of(lane)->control->head, __ATOMIC_ACQUIRE)); /* L4 */
-  uint64_t full = lane_limit(view, head), half = head + view->capacity / 2;
+  uint64_t full = lane_limit(view, head), half = head + lane_half(view);
   intake *intake = intake_of(lane->log);
   int overflows = lane_overflows(intake, lane_of(lane));
-  if (*tail < half && half < full && !overflows) {
+  if (*tail <= half && !overflows) {
     lane->limit = half;
   } else {
     uint64_t step = view->capacity / 16, again = overflows && *tail - head <= step ? *tail : *tail + step;
     lane->limit = again < full ? again : full;
     bell_end_nap(intake);
-    if (*tail >= half) overflow_lanes_watch(intake);
+    if (*tail > half) overflow_lanes_watch(intake);
   }
   return *tail <= full;
 }

@@ -96,6 +96,12 @@ static uint64_t left_in(const lane *lane) {
   return load(&control->tail) - head_position(load(&control->head));
 }
 
+/* Half of a lane's room, in bytes. */
+static uint64_t half_of(const intake *intake) {
+  const ring_header *header = intake->ring.header;
+  return lane_half(&(lane_view){.capacity = header->lane_bytes, .record_bytes = header->record_bytes});
+}
+
 /* What the overflow lanes are used for. */
 typedef struct use {
   uint32_t next; /* the lowest number that is above those of all lanes that hold events or that somebody has */
@@ -110,7 +116,7 @@ static use look(const intake *intake) {
     if (!lane_is_ready(lane)) continue;
     uint64_t left = left_in(lane);
     if (left > 0 || lane_is_taken(lane)) use.next = i + 1;
-    use.behind |= left >= intake->ring.header->lane_bytes / 2;
+    use.behind |= left > half_of(intake);
   }
   if (use.next == intake->lane_count) use.next = intake->first_overflow;
   return use;

@@ -614,11 +614,13 @@ static void nap(drainer *drainer, uint32_t bell, uint64_t ns) {
 
 static int any_lane_half_full(const drainer *drainer) {
   const intake *intake = drainer->intake;
+  const lane_view view = ring_lane_view(intake, 0);
+  uint64_t half = lane_half(&view);
   uint32_t lanes = lanes_in_play(intake);
   for (uint32_t i = 0; i < lanes; i++) {
     const lane_control *control = intake->lanes[i].control;
     uint64_t head = head_position(load(&control->head));
-    if (load(&control->tail) - head >= intake->ring.header->lane_bytes / 2) return 1; /* L6 */
+    if (load(&control->tail) - head > half) return 1; /* L6 */
   }
   return 0;
 }

@@ -40,6 +40,9 @@ static inline uint64_t lane_limit(const lane_view *lane, uint64_t head) {
   return head + lane->capacity - lane->record_bytes - RECORD_SLACK_BYTES;
 }
 
+/* A lane is half full above so many bytes: half of what is below lane_limit, however large the largest record is. */
+static inline uint64_t lane_half(const lane_view *lane) { return lane_limit(lane, 0) / 2; }
+
 /* CRC32C state after the opening and the lane number. */
 uint32_t record_seed(uint64_t opening, uint64_t lane);
 
