@@ -516,6 +516,33 @@ static void no_fallocate(void) {
   scratch_remove(folder);
 }
 
+static void unreadable_ring(void) {
+  test("a log's size is an error, and no guess, where its ring can't be opened or read");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  weir_options options = lane_options();
+  options.overflow_bytes = 64 * options.lane_bytes;
+  weir_log *log = NULL;
+  REQUIRE(weir_open(directory, &options, &log, NULL, NULL) == WEIR_OK);
+  close_and_free(log);
+  int at = open(directory, O_RDONLY | O_DIRECTORY);
+  REQUIRE(at >= 0);
+  log_sizes sizes;
+  CHECK_EQUAL(sizes_of_log(at, &sizes), 0);
+  CHECK(sizes.claimed < ring_file_bytes(&options) + options.overflow_bytes);
+  static const struct {
+    const char *operation;
+    int error;
+  } failures[] = {{"sys_open_read", EMFILE}, {"sys_read_at", EIO}};
+  for (size_t i = 0; i < sizeof failures / sizeof *failures; i++) {
+    weir_fault_set(failures[i].operation, 1, UINT64_MAX, failures[i].error);
+    CHECK_EQUAL(sizes_of_log(at, &sizes), -failures[i].error);
+    weir_fault_set("", 0, 0, 0);
+  }
+  close(at);
+  scratch_remove(folder);
+}
+
 static void counts_in_full(void) {
   test("a ring counts in full below the byte limit, whatever it takes yet");
   char *folder = scratch();
@@ -547,5 +574,6 @@ int main(void) {
   no_descriptor();
   no_fallocate();
   counts_in_full();
+  unreadable_ring();
   return finish();
 }

@@ -20,8 +20,8 @@ int sizes_of_log(int directory, log_sizes *sizes);
 
 /*
  * What a ring's file may take: a lane that is a hole gets its blocks without being asked for them. An overflow lane
- * asks.
+ * asks. 0 or a negative errno.
  */
-uint64_t sizes_of_ring(int directory, const char *name, const struct stat *status);
+int sizes_of_ring(int directory, const char *name, const struct stat *status, uint64_t *bytes);
 
 #endif

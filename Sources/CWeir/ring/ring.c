@@ -192,7 +192,9 @@ static int open_new(const intake *intake, const ring_place *place, uint64_t byte
     error = sys_rename(place->directory, place->name, place->new_name);
   } else if (error == -ENOENT) {
     error = sys_status_at(place->directory, place->new_name, &status);
-    if (error == 0 && place->where == RING_HERE) used = sizes_of_ring(place->directory, place->new_name, &status);
+    if (error == 0 && place->where == RING_HERE) {
+      error = sizes_of_ring(place->directory, place->new_name, &status, &used);
+    }
   }
   if (error != 0 && error != -ENOENT) return error;
   error = used < counted ? claim_bytes(intake->retention, counted - used, 1) : 0;
