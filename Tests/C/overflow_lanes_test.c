@@ -151,6 +151,23 @@ static void check_log(const char *directory, uint64_t producers, const uint64_t 
   found_free(&found);
 }
 
+/* The same of one producer's events, of which so many were overwritten. */
+static void check_overwritten(const char *directory, uint64_t number, uint64_t overwritten) {
+  found_log found = read_log(directory);
+  check_sound(&found);
+  uint64_t next = 0, missing = 0, disorder = 0;
+  for (uint64_t i = 0; i < found.count; i++) {
+    disorder += found.events[i].number < next;
+    missing += found.events[i].number - next;
+    next = found.events[i].number + 1;
+  }
+  CHECK_EQUAL(disorder, 0);
+  CHECK_EQUAL(missing, overwritten);
+  CHECK_EQUAL(found.gaps, overwritten);
+  CHECK_EQUAL(next, number);
+  found_free(&found);
+}
+
 /* Captures one at a time, as the drainer drains it, until no overflow lane is in use or has memory. */
 static void settle(weir_log *log, uint32_t type, uint64_t producer, uint64_t *number) {
   uint64_t until = now_ns() + HANG_NS;
@@ -339,19 +356,85 @@ static void drops_oldest(const char *ring) {
   CHECK(counters.overwritten > MOST / 2);
   set_gate(0);
   close_and_free(log);
-  found_log found = read_log(directory);
-  check_sound(&found);
-  uint64_t next = 0, missing = 0, disorder = 0;
-  for (uint64_t i = 0; i < found.count; i++) {
-    disorder += found.events[i].number < next;
-    missing += found.events[i].number - next;
-    next = found.events[i].number + 1;
-  }
-  CHECK_EQUAL(disorder, 0);
-  CHECK_EQUAL(missing, counters.overwritten);
-  CHECK_EQUAL(found.gaps, counters.overwritten);
-  CHECK_EQUAL(next, number);
-  found_free(&found);
+  check_overwritten(directory, number, counters.overwritten);
+  scratch_remove(folder);
+}
+
+/* A thread leaves the log, whose next capture then looks anew for the lane that it has. */
+static void turn_to(weir_log *other, uint32_t type) {
+  CHECK_EQUAL(capture_numbered(other, type, 0, 0, 0, NULL), WEIR_ACCEPTED);
+}
+
+static void begin_in_vain(weir_log *log) {
+  weir_record record;
+  if (CHECK_EQUAL(weir_begin(log, &record), WEIR_ACCEPTED)) weir_cancel(&record);
+}
+
+/*
+ * Lanes that have room for one event each, a thread whose lane is full, a drainer that stands still, as it seems to
+ * have for long, and two overflow lanes that are ready.
+ */
+static weir_log *open_narrow(const char *directory, const char *ring, uint32_t *type, uint64_t *number) {
+  weir_options options = stalling_options(ring, 2);
+  options.max_event_bytes = LANE - 200;
+  options.full_policy = WEIR_FULL_DROP_OLDEST;
+  weir_log *log = open_log(directory, &options);
+  intake *intake = intake_in(log);
+  *type = define_numbered(log);
+  stop_drainer(log, *type, 0, number);
+  CHECK_EQUAL(refusals(log, *type, 0, number, 1), 0);
+  __atomic_store_n(&intake->seen_end, intake->ring.header->log_end, __ATOMIC_RELAXED);
+  __atomic_store_n(&intake->seen_at, 1, __ATOMIC_RELAXED);
+  overflow_lanes_watch(intake);
+  CHECK_AWAIT(ready(log) == 2);
+  return log;
+}
+
+static void overwritten_to_the_end(const char *ring) {
+  test("under WEIR_FULL_DROP_OLDEST a thread stays in an overflow lane whose events were all overwritten");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  uint32_t type;
+  uint64_t number = 0;
+  weir_log *log = open_narrow(directory, ring, &type, &number);
+  weir_options options = stalling_options(ring, 0);
+  weir_log *other = NULL;
+  REQUIRE(weir_open(join(folder, "other"), &options, &other, NULL, NULL) == WEIR_OK);
+  uint32_t of_other = define_numbered(other);
+  CHECK_EQUAL(refusals(log, type, 0, &number, 3), 0); /* the third overwrites the second: there is no third lane */
+  begin_in_vain(log);                                 /* overwrites the third */
+  turn_to(other, of_other);
+  CHECK_EQUAL(refusals(log, type, 0, &number, 2), 0);
+  weir_counters counters;
+  weir_count(log, &counters);
+  set_gate(0);
+  close_and_free(other);
+  close_and_free(log);
+  check_overwritten(directory, number, counters.overwritten);
+  scratch_remove(folder);
+}
+
+static void entered_in_vain(const char *ring) {
+  test("a thread stays in an overflow lane that it captured nothing to yet, although the lane is drained");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  uint32_t type;
+  uint64_t number = 0;
+  weir_log *log = open_narrow(directory, ring, &type, &number);
+  weir_options options = stalling_options(ring, 0);
+  weir_log *other = NULL;
+  REQUIRE(weir_open(join(folder, "other"), &options, &other, NULL, NULL) == WEIR_OK);
+  uint32_t of_other = define_numbered(other);
+  CHECK_EQUAL(refusals(log, type, 0, &number, 1), 0); /* in the first overflow lane */
+  begin_in_vain(log);                                 /* in the second */
+  turn_to(other, of_other);
+  CHECK_EQUAL(refusals(log, type, 0, &number, 1), 0);
+  weir_counters counters;
+  weir_count(log, &counters);
+  set_gate(0);
+  close_and_free(other);
+  close_and_free(log);
+  check_overwritten(directory, number, counters.overwritten);
   scratch_remove(folder);
 }
 
@@ -517,6 +600,8 @@ int main(void) {
     waits(ring);
     full_memory(ring);
     drops_oldest(ring);
+    overwritten_to_the_end(ring);
+    entered_in_vain(ring);
     killed(ring);
     threads(ring);
     limited(ring);

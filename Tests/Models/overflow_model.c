@@ -32,7 +32,8 @@ static const twin twins[] = {
 };
 
 const model overflow_model = {
-    .name = "overflow", .labels = "L2, L4, L5, L11", .proves = "a thread's events keep their order from lane to lane",
+    .name = "overflow", .labels = "L2, L4, L5, L11, L12",
+    .proves = "a thread's events keep their order from lane to lane",
     .set_up = set_up, .threads = {produces, drains, tends}, .at_end = world_check_delivered, .switches = 2,
     .twins = twins,
 };

@@ -43,6 +43,7 @@ typedef struct lane {
   uint32_t number;
   uint64_t drained;      /* the drainer's: the position up to which the log's blocks account for this lane */
   uint64_t records;     /* the drainer's: how many records come before `drained`, or RECORDS_UNKNOWN */
+  uint64_t passed;      /* atomic: of an overflow lane: the last tail up to which a pass drained it, and lower lanes */
   uint64_t durable;     /* every record before this position is on the disk, or was lost */
   lane_loss loss[LANE_LOSSES]; /* the latest losses, circular. Guarded by the sealer's mutex, like the next two */
   uint32_t losses;      /* number of losses since the opening */

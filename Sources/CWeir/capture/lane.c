@@ -27,6 +27,8 @@
  *       last use of the log                      (acquire), before it is freed       last use
  * L11   lanes_in_play (release), after the       drainer: lanes_in_play (acquire)   lanes that are looked at have a
  *       lane has its pages; the ring's first     recovery, by program order         control page; no used one is missed
+ * L12   passed (release), after the blocks of    producer: passed (acquire), then    a thread's events are in the
+ *       this lane and of all lower ones          *tail of its own lane               log in their order
  * T1    slot.owner (release), after its fields   capture: slot.owner (acquire)       a found type is defined
  * T2    types_end (release), after the entries   recovery, by program order          a record's type has its definition
  * T3    log.context (release), after types_end   capture: log.context (acquire),     a record's context has its
@@ -57,6 +59,7 @@ typedef struct thread_entry {
   weir_lane *lane;     /* the one it captures to */
   weir_lane *home;     /* the one it claimed, as long as it captures to an overflow lane; else null */
   weir_lane *previous; /* the overflow lane that it left last; null: none, or given back */
+  uint64_t entered;    /* the tail of the overflow lane that it captures to, when it came there */
 } thread_entry;
 
 enum { THREAD_LOGS = 16, THREAD_BORROWS = 8 };
@@ -477,10 +480,10 @@ static weir_lane *change_lane(thread_entry *entry, weir_lane *to) {
   return from;
 }
 
-/* Moves the thread back to its own lane if its overflow lane is drained. Returns the lane that the thread has then. */
+/* Moves the thread back to its own lane once all its events are drained. Returns the lane that the thread has then. */
 static weir_lane *go_back(thread_entry *entry) {
   give_back_previous(entry);
-  if (!entry->home || !overflow_is_drained(entry->lane)) return entry->lane;
+  if (!entry->home || !overflow_is_drained(entry->lane, entry->entered)) return entry->lane;
   weir_lane *home = entry->home;
   entry->previous = change_lane(entry, home);
   entry->home = NULL;
@@ -497,6 +500,7 @@ static weir_lane *go_on(intake *intake, thread_entry *entry) {
     return entry->lane;
   }
   next->producer.borrowed = 0;
+  entry->entered = __atomic_load_n(&next->control->tail, __ATOMIC_RELAXED);
   weir_lane *from = change_lane(entry, &next->producer);
   if (entry->home) entry->previous = from;
   else entry->home = from;

@@ -144,11 +144,15 @@ static void let_drainer_run(lane *lane) {
   sched_yield();
 }
 
-int overflow_is_drained(const weir_lane *lane) {
+/*
+ * The head does not tell: an eviction moves it as well. Nor does a tail that was passed before the thread came: events
+ * of the thread may be in lanes before.
+ */
+int overflow_is_drained(const weir_lane *lane, uint64_t entered) {
   const uint64_t *tail = __atomic_load_n(&lane->tail, __ATOMIC_RELAXED);
   if (tail != lane->own_tail) return 0;
-  const lane_control *control = ((const struct lane *)lane)->control;
-  return head_position(__atomic_load_n(&control->head, __ATOMIC_ACQUIRE)) == load(tail); /* L4 */
+  uint64_t end = load(tail), passed = __atomic_load_n(&((const struct lane *)lane)->passed, __ATOMIC_ACQUIRE); /* L12 */
+  return end > entered && passed == end;
 }
 
 /* Whether a capture whose lane is full is to try an overflow lane: also a thread in such a lane, which may go on. */

@@ -12,8 +12,11 @@
  */
 int overflow_is_fit(weir_lane *producer);
 
-/* Whether all in the lane is drained, of a lane that the caller holds. 0 for a closed or detached log. */
-int overflow_is_drained(const weir_lane *producer);
+/*
+ * Whether all is drained that the caller captured, up to the last event in the overflow lane that it holds, whose tail
+ * was `entered` when it came. 0 for a closed or detached log, and as long as nothing of the caller is in the lane.
+ */
+int overflow_is_drained(const weir_lane *producer, uint64_t entered);
 
 /*
  * Room for a record of any size in a lane that the caller marked as busy, or the reason why there is none; for a

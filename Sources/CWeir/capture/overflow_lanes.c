@@ -7,9 +7,9 @@
  * owns it by `taken` (L5), its own control page and positions. So recovery, readers and the drainer know nothing more
  * of them than these two rules, which keep the order of a thread's events in the log:
  *
- *   1. A thread goes on only to a lane of a higher number than the one it is in, and back to its own lane only when all
- *      in the lane that it leaves is drained. So at any moment what is not drained of a thread's events is in the order
- *      of its lanes' numbers.
+ *   1. A thread goes on only to a lane of a higher number than the one it is in, and back to its own lane only when a
+ *      pass has drained its last event in the lane that it leaves. So at any moment what is not drained of a thread's
+ *      events is in the order of its lanes' numbers.
  *   2. Lanes are drained in the order of their numbers, as recovery does, and in a pass the tail of a lane is read
  *      before those of lower ones (drainer_drain). So a pass that drains an event drains what its thread captured
  *      before, too.

@@ -574,6 +574,9 @@ drain_result drainer_drain(drainer *drainer, const drain_goal *goal, uint64_t *m
                                                   : __atomic_load_n(&lane->control->tail, __ATOMIC_ACQUIRE); /* L2 */
     before += lane->drained;
     complete = drain_lane(drainer, lane, tail);
+    if (complete && lane_overflows(intake, lane) && tail > lane->passed) {
+      __atomic_store_n(&lane->passed, tail, __ATOMIC_RELEASE); /* L12 */
+    }
     after += lane->drained;
   }
   if (complete) complete = report_all_refusals(drainer) && sealed;
