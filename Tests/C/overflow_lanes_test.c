@@ -231,6 +231,41 @@ static void counts_threads(const char *ring) {
   scratch_remove(folder);
 }
 
+static uint32_t taken_overflow(weir_log *log) {
+  const intake *intake = intake_in(log);
+  uint32_t taken = 0;
+  for (uint32_t i = intake->first_overflow; i < intake->lane_count; i++) {
+    taken += lane_holder(&intake->lanes[i]) == HELD_BY_THREAD;
+  }
+  return taken;
+}
+
+static void given_back(const char *ring) {
+  test("a thread gives its overflow lanes back as soon as it captures again");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  const weir_options options = stalling_options(ring, 64);
+  weir_log *log = open_log(directory, &options);
+  uint32_t type = define_numbered(log);
+  uint64_t number = 0;
+  stop_drainer(log, type, 0, &number);
+  fill_lane(log, type, 0, &number);
+  CHECK_EQUAL(refusals_in_time(log, type, 0, &number, 5 * LANE / RECORD / 2), 0);
+  CHECK_EQUAL(taken_overflow(log), 1); /* the one before was left for more than one capture */
+  set_gate(0);
+  CHECK_EQUAL(weir_drain(log, UINT64_MAX, NULL, NULL), WEIR_OK);
+  /* At most a sixteenth of the lane until the thread sees that it is drained, one event more to leave, and one. */
+  for (int i = 0; i < LANE / 16 / RECORD + 3 && taken_overflow(log) > 0; i++) {
+    CHECK_EQUAL(refusals(log, type, 0, &number, 1), 0);
+    CHECK_EQUAL(weir_drain(log, UINT64_MAX, NULL, NULL), WEIR_OK);
+  }
+  CHECK_EQUAL(taken_overflow(log), 0);
+  settle(log, type, 0, &number);
+  close_and_free(log);
+  check_log(directory, 1, &number, 0);
+  scratch_remove(folder);
+}
+
 static void beyond_the_budget(const char *ring) {
   test("what overflow_bytes has no room for is refused, and counted");
   char *folder = scratch();
@@ -595,6 +630,7 @@ int main(void) {
     char *ring = memory_scratch();
     grows_and_shrinks(ring, "with the ring in memory none is refused, and the memory is given back");
     counts_threads(ring);
+    given_back(ring);
     beyond_the_budget(ring);
     large_events(ring);
     waits(ring);

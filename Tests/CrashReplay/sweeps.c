@@ -134,7 +134,7 @@ static void capture_overflowing(swept *swept) {
   overflow_lanes_tend(intake);
   lane *lane = &intake->lanes[intake->first_overflow];
   while (lane->control->tail == 0) swept_capture_marked(swept, 0, 0, swept_next_type(swept, 0));
-  for (int i = 0; i < FULL_LANE / 32; i++) { /* the lane that it left is its own until it finds its lane half full */
+  for (int i = 0; i < 2; i++) { /* the lane that it left is its own until it captures again */
     swept_drain(swept);
     swept_capture_marked(swept, 0, 0, swept_next_type(swept, 0));
   }

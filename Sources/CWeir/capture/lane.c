@@ -210,7 +210,11 @@ static weir_place find_room(weir_lane *lane, int may_wait, int own) {
     lane = go_on(intake, entry);
     place = overflow_find(lane, may_wait, lane == full, &since);
   }
-  if (place.lane) return place;
+  if (place.lane) {
+    /* The next capture comes here, too, and gives the lane back that this one left. */
+    if (entry && entry->previous) place.lane->limit = __atomic_load_n(place.tail, __ATOMIC_RELAXED);
+    return place;
+  }
   if (place.drop != WEIR_DROP_CLOSED) count_refusal(lane, place.drop);
   end_capture(lane);
   return place.drop == WEIR_DROP_CLOSED ? refused(count_after_close(intake, closed_reason(intake))) : place;
@@ -466,8 +470,8 @@ static thread_entry *entry_of(const weir_lane *lane) {
 
 /*
  * Has the thread capture to a lane that it holds, in place of the one that it has marked as busy. A signal handler
- * finds either of them, busy. The overflow lane that it leaves stays its own until it comes to this file again: a
- * capture that it interrupted may be about to use it.
+ * finds either of them, busy. The overflow lane that it leaves stays its own until the thread's next capture off the
+ * inlined path: a capture that it interrupted may be about to use it.
  */
 static weir_lane *change_lane(thread_entry *entry, weir_lane *to) {
   weir_lane *from = entry->lane;
