@@ -592,6 +592,55 @@ static void threads(const char *ring) {
   scratch_remove(folder);
 }
 
+enum { CROWD = 12 };
+static pthread_barrier_t crowd;
+
+/* Captures once, and then, all threads at the same time, more than a lane holds. */
+static void *go_on_together(void *context) {
+  producer *producer = context;
+  producer->refused = refusals(producer->log, producer->type, producer->producer, &producer->number, 1);
+  pthread_barrier_wait(&crowd);
+  pthread_barrier_wait(&crowd);
+  producer->refused +=
+      refusals(producer->log, producer->type, producer->producer, &producer->number, LANE * 3 / 2 / RECORD);
+  return NULL;
+}
+
+static void crowd_of_threads(const char *ring) {
+  test("there is an overflow lane for each thread, when the lanes of all of them are full at the same time");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  weir_options options = stalling_options(ring, 2 * CROWD);
+  options.lane_count = CROWD + 3;
+  weir_log *log = open_log(directory, &options);
+  uint32_t type = define_numbered(log);
+  producer producers[CROWD];
+  pthread_t running[CROWD];
+  REQUIRE(pthread_barrier_init(&crowd, NULL, CROWD + 1) == 0);
+  for (int i = 0; i < CROWD; i++) {
+    producers[i] = (producer){log, type, (uint64_t)i + 1, 0, 0};
+    REQUIRE(pthread_create(&running[i], NULL, go_on_together, &producers[i]) == 0);
+  }
+  pthread_barrier_wait(&crowd);
+  CHECK_EQUAL(weir_drain(log, UINT64_MAX, NULL, NULL), WEIR_OK);
+  uint64_t numbers[CROWD + 1] = {0};
+  stop_drainer(log, type, 0, &numbers[0]);
+  fill_lane(log, type, 0, &numbers[0]);
+  CHECK_EQUAL(refusals(log, type, 0, &numbers[0], 16), 0); /* has the prefaulter woken */
+  CHECK_AWAIT(free_lanes(log) >= CROWD);
+  pthread_barrier_wait(&crowd);
+  for (int i = 0; i < CROWD; i++) {
+    REQUIRE(pthread_join(running[i], NULL) == 0);
+    CHECK_EQUAL(producers[i].refused, 0);
+    numbers[i + 1] = producers[i].number;
+  }
+  pthread_barrier_destroy(&crowd);
+  set_gate(0);
+  close_and_free(log);
+  check_log(directory, CROWD + 1, numbers, 0);
+  scratch_remove(folder);
+}
+
 static void limited(const char *ring) {
   test("below a byte limit overflow lanes leave room for what a recovery would write, and give theirs back");
   char *folder = scratch();
@@ -640,6 +689,7 @@ int main(void) {
     entered_in_vain(ring);
     killed(ring);
     threads(ring);
+    crowd_of_threads(ring);
     limited(ring);
     scratch_remove(ring);
   }

@@ -33,7 +33,7 @@
 
 enum {
   STANDSTILL_NS = 5000000, /* a pass of a drainer that works publishes blocks more often */
-  KEPT_READY = 4           /* lanes that nobody has, while the drainer stands still or is far behind */
+  LEAST_READY = 4          /* lanes that nobody has, while the drainer stands still or is far behind */
 };
 
 static uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_RELAXED); }
@@ -152,10 +152,18 @@ static int tend(intake *intake, uint32_t next, uint32_t ahead) {
   return more;
 }
 
+/* How many lanes are kept ready: one for each thread that has a lane, because all of them may be full at once. */
+static uint32_t kept_ready(const intake *intake) {
+  uint32_t threads = 0;
+  if (intake->owned_lanes <= LEAST_READY) return LEAST_READY; /* a look costs the next capture a cache miss */
+  for (uint32_t i = 0; i < intake->owned_lanes; i++) threads += lane_holder(&intake->lanes[i]) == HELD_BY_THREAD;
+  return threads > LEAST_READY ? threads : LEAST_READY;
+}
+
 int overflow_lanes_tend(intake *intake) {
   if (intake->first_overflow == intake->lane_count) return 0;
   int wanted = overflow_lanes_wanted(intake);
   use use = look(intake);
-  int more = tend(intake, use.next, wanted || use.behind ? KEPT_READY : 0);
+  int more = tend(intake, use.next, wanted || use.behind ? kept_ready(intake) : 0);
   return wanted || (more && !intake_is_stuck(intake)); /* what is drained wakes the prefaulter, too */
 }
