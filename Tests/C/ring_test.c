@@ -73,18 +73,23 @@ static const char *ring_in(const char *directory) {
 static int there(const char *name) { return access(join(log_path, name), F_OK) == 0; }
 
 /* Drains when asked only, but for the first event, so that later ones stay in their lane. */
-static weir_status open_at(const char *ring, weir_log **log, weir_recovery *recovery, weir_error *error) {
+static weir_status open_overflowing(const char *ring, uint64_t overflow_lanes, weir_log **log, weir_recovery *recovery,
+                                    weir_error *error) {
   weir_options options;
   weir_options_init(&options);
   options.lane_count = 3;
   options.lane_bytes = 65536;
-  options.overflow_bytes = 2 * options.lane_bytes;
+  options.overflow_bytes = overflow_lanes * options.lane_bytes;
   options.max_event_bytes = 1024;
   options.segment_bytes = 1 << 18;
   options.drain_interval_ns = UINT64_C(10000000000);
   options.ring_directory = ring;
   *log = NULL;
   return weir_open(log_path, &options, log, recovery, error);
+}
+
+static weir_status open_at(const char *ring, weir_log **log, weir_recovery *recovery, weir_error *error) {
+  return open_overflowing(ring, 2, log, recovery, error);
 }
 
 static weir_log *open_well(const char *ring, weir_recovery *recovery) {
@@ -209,6 +214,38 @@ static void named_before_announced(void) {
     CHECK_EQUAL(ring_calls.announced_unsynced, 0);
     close_and_free(log);
   }
+  end();
+}
+
+static struct {
+  ino_t ring;
+  int removed, early;
+} block_calls;
+
+static void watch_blocks(const weir_call *call, int after) {
+  struct stat status;
+  if (after || call->fd < 0 || fstat(call->fd, &status) != 0 || status.st_ino != block_calls.ring) return;
+  block_calls.removed |= strcmp(call->operation, "sys_remove_blocks") == 0;
+  if (strncmp(call->operation, "sys_allocate", strlen("sys_allocate")) == 0) block_calls.early |= !block_calls.removed;
+}
+
+/* Otherwise a full disk keeps a log from opening whose ring was made without overflow lanes. */
+static void frees_before_it_allocates(void) {
+  begin("a ring that was made without overflow lanes is used again, and blocks are freed before others are taken");
+  weir_log *log;
+  CHECK_EQUAL(open_overflowing(NULL, 0, &log, NULL, NULL), WEIR_OK);
+  close_and_free(log);
+  struct stat status;
+  REQUIRE(stat(join(log_path, RING_NAME), &status) == 0);
+  memset(&block_calls, 0, sizeof block_calls);
+  block_calls.ring = status.st_ino;
+  weir_fault_observe(watch_blocks);
+  log = open_well(NULL, NULL);
+  weir_fault_observe(NULL);
+  CHECK(stat(join(log_path, RING_NAME), &status) == 0 && status.st_ino == block_calls.ring);
+  CHECK(block_calls.removed);
+  CHECK(!block_calls.early);
+  close_and_free(log);
   end();
 }
 #endif
@@ -541,6 +578,7 @@ int main(void) {
   opened_and_closed();
 #ifdef WEIR_FAULT_INJECTION
   named_before_announced();
+  frees_before_it_allocates();
 #endif
   died();
   kept_when_not_drained();

@@ -149,19 +149,25 @@ static void fill_header(ring_header *header, const intake *intake, const ring_st
 }
 
 /*
- * Writes everything of an empty ring except its lanes' records: old bytes there carry another opening's checksums. The
- * definitions do, too: of a file that is `fresh` the end is written alone, which gives the file its size.
+ * Removes the blocks that a file which is used again has where the new ring has overflow lanes: those of an opening
+ * that was killed, or the definitions of a ring without such lanes. Before anything is allocated: a full disk may have
+ * no other blocks. 0; -EOPNOTSUPP: they stay; or another negative errno.
  */
-static int write_empty(int fd, int fresh, const ring_header *header, const uint8_t *definitions) {
+static int remove_overflow(int fd, const ring_header *header) {
+  uint32_t first = header->lane_count - header->overflow_lanes;
+  uint64_t bytes = header->overflow_lanes * header->lane_stride;
+  return bytes > 0 ? sys_remove_blocks(fd, header->lanes_at + first * header->lane_stride, bytes) : 0;
+}
+
+/*
+ * Writes everything of an empty ring except its lanes' records: old bytes there carry another opening's checksums. The
+ * definitions do, too: of a file that is `fresh` the end is written alone, which gives the file its size. The control
+ * pages of overflow lanes are zeros already if these are `holes`.
+ */
+static int write_empty(int fd, int fresh, int holes, const ring_header *header, const uint8_t *definitions) {
   int error = sys_write_at(fd, header, sizeof *header, 0);
   static const uint8_t zeros[LANE_CONTROL_BYTES];
-  uint32_t lanes = header->lane_count - header->overflow_lanes;
-  if (!fresh && error == 0 && header->overflow_lanes > 0) {
-    /* Of an opening that was killed. Their control pages are zeros then. */
-    uint64_t bytes = header->overflow_lanes * header->lane_stride;
-    error = sys_remove_blocks(fd, header->lanes_at + lanes * header->lane_stride, bytes);
-    if (error == -EOPNOTSUPP) lanes = header->lane_count, error = 0;
-  }
+  uint32_t lanes = holes ? header->lane_count - header->overflow_lanes : header->lane_count;
   for (uint32_t i = 0; i < lanes && error == 0; i++) {
     error = sys_write_at(fd, zeros, sizeof zeros, header->lanes_at + i * header->lane_stride);
   }
@@ -176,10 +182,10 @@ _Static_assert(WEIR_TYPES_BYTES % LANE_CONTROL_BYTES == 0, "whole pages of zeros
 
 /*
  * Opens the file that becomes the ring, under its temporary name. A drained ring of the same size, or of the size
- * without overflow lanes, is reused: its blocks are already allocated, so a full disk does not keep the log from
- * opening. A half-made ring of an earlier opening is reused too, so that at any moment there is either a ring or one
- * being made. The directory is synced before the file changes: otherwise a power cut could leave a ring with parts of
- * both. What of the file does not count as used below the byte limit yet is claimed: a file elsewhere counts under
+ * without overflow lanes, is reused: it has the blocks that the new one needs, so a full disk does not keep the log
+ * from opening. A half-made ring of an earlier opening is reused too, so that at any moment there is either a ring or
+ * one being made. The directory is synced before the file changes: otherwise a power cut could leave a ring with parts
+ * of both. What of the file does not count as used below the byte limit yet is claimed: a file elsewhere counts under
  * the ring's name alone.
  */
 static int open_new(const intake *intake, const ring_place *place, uint64_t bytes) {
@@ -379,9 +385,11 @@ static int make_file(const intake *intake, const ring_place *place, ring_header 
   int fd = open_new(intake, place, header->file_bytes);
   if (fd < 0) return fd;
   struct stat status;
-  int error = sys_status(fd, &status);
+  int error = sys_status(fd, &status), fresh = error == 0 && status.st_size == 0, holes = 1;
+  if (error == 0 && !fresh) error = remove_overflow(fd, header);
+  if (error == -EOPNOTSUPP) holes = error = 0;
   if (error == 0) error = allocate(fd, header, intake->options, whole);
-  if (error == 0) error = write_empty(fd, status.st_size == 0, header, definitions);
+  if (error == 0) error = write_empty(fd, fresh, holes, header, definitions);
   if (error == 0) return fd;
   sys_close(fd);
   return error;
