@@ -590,8 +590,8 @@ void lane_close_all(intake *intake) {
 }
 
 /*
- * A lane that was seen quiet once stays quiet: a capture that begins later finds the log closed, and is busy only until
- * it is refused. Otherwise threads that go on capturing would keep a close from ending.
+ * A lane that was quiet once after the close counts as quiet for good: a capture that begins later finds the log
+ * closed, and is busy only until it is refused. Otherwise threads that go on capturing would keep a close from ending.
  */
 int lane_all_quiet(intake *intake) {
   if (!intake->unlaned_users_gone && __atomic_load_n(&intake->unlaned_users, __ATOMIC_SEQ_CST) != 0) return 0; /* L7 */

@@ -7,8 +7,8 @@
  * blocks, and a full disk never becomes a SIGBUS. A thread for whose lane there is no space shares the spare lanes that
  * are ready. The opening made one of them, so that there is one to share however early the disk is full.
  *
- * `ready` and `retry_at` order nothing: what they tell of is the kernel's. Two that make a lane ready at the same time
- * do no harm.
+ * `ready` and `retry_at` need no memory order: they tell of blocks and pages, which the kernel keeps. Two that make a
+ * lane ready at the same time do no harm.
  */
 #include "capture/lane_pages.h"
 

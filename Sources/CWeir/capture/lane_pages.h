@@ -13,10 +13,10 @@ enum { LANE_FIRST_BYTES = 64 << 10 };
 enum { LANE_RETRY_NS = 10000000 };
 
 /*
- * Gives the lane its blocks and its first pages, unless it has them. `mine`: the caller holds the lane and captures
- * to it. An overflow lane the caller holds in any case. For signal handlers too: errno stays. 0 or a negative errno:
- * then nothing of the lane may be stored to, its control page included. -EINVAL: Linux can't populate, and the lane
- * is not the caller's.
+ * Gives the lane its blocks and its first pages, unless it has them. `mine`: the caller holds the lane and captures to
+ * it. The caller always holds an overflow lane, whatever `mine` is. For signal handlers too: errno stays. 0 or a
+ * negative errno: then nothing of the lane may be stored to, its control page included. -EINVAL: Linux can't populate,
+ * and the lane is not the caller's.
  */
 int lane_pages_make(intake *intake, lane *lane, int mine);
 

@@ -54,7 +54,7 @@ static int has_any(const intake *intake) {
   return intake->first_overflow < intake->lane_count && tender_of(intake) != NULL;
 }
 
-/* What was seen orders nothing: a wrong answer has a lane made ready too early or too late. */
+/* No order between these words is needed: at worst a lane is made ready too early or too late. */
 void overflow_lanes_watch(intake *intake) {
   if (!has_any(intake)) return;
   uint64_t end = load(&intake->ring.header->log_end), now = sys_monotonic_ns();
@@ -104,7 +104,8 @@ static uint64_t half_of(const intake *intake) {
 
 /* What the overflow lanes are used for. */
 typedef struct use {
-  uint32_t next; /* the lowest number that is above those of all lanes that hold events or that somebody has */
+  uint32_t next; /* one above the last lane that holds events or is taken; the first overflow lane if that was the
+                    ring's last */
   int behind;    /* the drainer has a good part of a lane to drain still, and threads go on beyond */
 } use;
 
