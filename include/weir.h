@@ -119,8 +119,8 @@ typedef struct weir_options {
   uint32_t spare_lanes;       /* of them, for threads without a lane: 2. 1 to lane_count - 1 */
   uint32_t clock;             /* weir_clock: WEIR_CLOCK_AUTO */
   uint64_t lane_bytes;        /* a power of two, above the largest record: 1 MiB */
-  uint64_t overflow_bytes;    /* memory for all lanes together beyond their own, while the drainer stands still:
-                                 128 MiB. 0: none. See below */
+  uint64_t overflow_bytes;    /* overflow lanes, of lane_bytes each, for all threads together, while the drainer
+                                 stands still: 128 MiB. 0: none. See below */
   uint64_t segment_bytes;     /* size of a segment file while it is active: 8 MiB. 1 MiB to 1 GiB, or less in tests. An
                                  opening's first segment has 1 MiB, each further one twice the one before up to this */
   uint64_t max_event_bytes;   /* largest event, in bytes of encoded fields: WEIR_MAX_EVENT_BYTES. 64 to 1 MiB */
@@ -165,18 +165,24 @@ typedef struct weir_options {
  * 1 MiB holds 5,000 events of 200 bytes; a thread that captures more in that time goes on in overflow lanes.
  *
  * Overflow lanes. If the drainer drains nothing for 5 ms although lanes are half full, captures whose lane is full go
- * on in an overflow lane, before full_wait_ns and full_policy count. An overflow lane has lane_bytes; all of them have
- * overflow_bytes at most, and all lanes of a log are WEIR_MAX_LANES at most. Events in overflow lanes are as safe
- * as in any lane, and in their thread's order. A signal handler's capture to the thread's own lane stays in that lane.
- * Overflow lanes take the ring's memory: page cache, or tmpfs, which counts towards a container's limit. The prefaulter
- * alone makes overflow lanes, so that no capture waits for the disk: where there is no memory, or the file system does
- * not answer the fallocate, captures are refused as FULL. Below max_bytes an overflow lane takes its bytes twice while
- * the lane is in use.
+ * on in an overflow lane, before full_wait_ns and full_policy count. There are overflow_bytes / lane_bytes of them, but
+ * all lanes of a log are WEIR_MAX_LANES at most. Each takes what any lane takes: lane_bytes, the largest record and
+ * 4 KiB, in whole pages; with the defaults all of them take 137.5 MiB. Events in overflow lanes are as safe as in any
+ * lane, and in their thread's order. A signal handler's capture to the thread's own lane stays in that lane. Overflow
+ * lanes take the ring's memory: page cache, or tmpfs, which counts towards a container's limit. The prefaulter alone
+ * makes overflow lanes, so that no capture waits for the disk: where there is no memory, or the file system does not
+ * answer the fallocate, captures are refused as FULL. While the log can't grow, as on a full disk, no thread goes on in
+ * an overflow lane: full_policy counts.
  *
- * Memory and disk of drained overflow lanes are given back, but for 4 KiB a lane that was used. The two lanes that a
- * thread may hold are given back once the thread captures again, or ends; after a close or a kill all of them at the
- * next opening. There are no overflow lanes without threads, before Linux 5.14, where RLIMIT_AS is set, or where
- * RLIMIT_FSIZE is smaller than the ring with all of them. A host that locks all of its memory should set 0.
+ * Below max_bytes an overflow lane takes its bytes twice while the lane is in use, and two segments' room beside them
+ * has to be free. No segment is removed for an overflow lane: with WEIR_LIMIT_DROP_OLDEST a log that has reached its
+ * limit has none.
+ *
+ * Memory and disk of drained overflow lanes are given back, but for 4 KiB a lane that was used. A thread that captures
+ * no more keeps the lane that it is in, and if it had just come there the one before. It gives both back once it has
+ * captured another sixteenth of a lane, or ends; after a close or a kill all are given back at the next opening. There
+ * are no overflow lanes without threads, before Linux 5.14, with any limit RLIMIT_AS, or where RLIMIT_FSIZE is smaller
+ * than the ring with all of them. A host that locks all of its memory should set 0.
  */
 
 /*
@@ -351,7 +357,7 @@ typedef struct weir_recovery {
  * threads come: twice as many lanes (each of lane_bytes + the largest record) as are in use, up to lane_count. If the
  * disk is full by then, threads without a lane share the spare lanes that are ready, at least one, until these are
  * full. Two segments are mapped; four once the drainer had to wait for one. With all lanes in use some 35 MB, with
- * the defaults, and overflow_bytes more while the drainer stands still. Four threads besides batch_threads; none with
+ * the defaults, and the overflow lanes while the drainer stands still. Four threads besides batch_threads; none with
  * threadless.
  *
  * Call it after the process has dropped privileges (setuid) and closed descriptors (closefrom, as a daemon does): a log
@@ -927,8 +933,10 @@ weir_status weir_verify_segment(const char *directory, const char *name, uint64_
 /*
  * Writes the batch segment of a sealed raw segment to a new file `to_name` in `to_directory`: the same bytes as
  * batch_threads and weir_batch_directory write. The log stays as it is. No lock is needed: a sealed segment never
- * changes. The file is not synced; after an error there is none. Errors: INVALID (a byte of the segment is damaged),
- * MISSING (there is no such raw segment), NO_SPACE, IO, MEMORY. Cost and memory as of batch_threads.
+ * changes. The file is not synced. After an error there is no new file; a file that had the name before stays as it is,
+ * which is an error, too (IO). Errors: INVALID (a byte of the segment is damaged), MISSING (there is no such directory,
+ * or no such raw segment), DIRECTORY, ACCESS, VERSION, NO_SPACE, IO, MEMORY, PLATFORM. Cost and memory as of
+ * batch_threads.
  */
 weir_status weir_pack_segment(const char *directory, uint64_t base, const char *to_directory, const char *to_name,
                               weir_error *error);
