@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include "directory/segment_list.h"
 #include "directory/log_start.h"
@@ -244,6 +245,82 @@ static void test_many_followers(void) {
   found_free(&whole);
   munmap(shared, sizeof *shared);
   scratch_remove(path);
+}
+
+/* ---- A look at the end that recovery meets ----------------------------------------------------------------------- */
+
+/* Called before each read of a file; the reads of this process are counted down to it. */
+static void (*meeting)(void);
+static uint64_t reads_left;
+static const char *met_path;
+
+ssize_t pread(int fd, void *bytes, size_t count, off_t at) {
+  if (meeting && reads_left-- == 0) {
+    void (*call)(void) = meeting;
+    meeting = NULL;
+    call();
+  }
+  return syscall(SYS_pread64, fd, bytes, count, at);
+}
+
+/* Runs `body` in a child. */
+static pid_t in_child(void (*body)(void)) {
+  pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    meeting = NULL;
+    body();
+    _exit(0);
+  }
+  return child;
+}
+
+static void write_and_die(void) {
+  weir_log *log = open_rolling(met_path);
+  weir_error error;
+  uint32_t type = define_numbered(log);
+  for (uint64_t i = 0; i < 20; i++) capture_numbered(log, type, 0, i, 0, NULL);
+  if (weir_drain(log, UINT64_MAX, NULL, &error) == WEIR_OK) kill(getpid(), SIGKILL);
+}
+
+static void reopen(void) { close_and_free(open_rolling(met_path)); }
+
+static void recover_meanwhile(void) { CHECK_EQUAL(wait_for(in_child(reopen)), 0); }
+
+/* Reads on to the end, from this number on; returns the number after the last one. Nothing may be passed over. */
+static uint64_t read_in_order(weir_reader *reader, uint64_t next) {
+  weir_event event;
+  weir_skip skip;
+  weir_error error;
+  weir_status status;
+  while ((status = weir_reader_next(reader, &event, &skip, &error)) != WEIR_END) {
+    found_event one;
+    if (!CHECK_EQUAL(status, WEIR_OK)) {
+      fprintf(stderr, "%s\n", status == WEIR_SKIPPED ? skip.reason : error.message);
+      if (status != WEIR_SKIPPED) break;
+    } else if (event.type >= WEIR_TYPE_FIRST) {
+      CHECK(take_numbered(&event, &one) && one.number == next++);
+    }
+  }
+  return next;
+}
+
+static void test_recovery_meets_reader(void) {
+  test("a reader that is at a dead log's end while that is recovered, at each of its reads, sees every event once");
+  for (uint64_t reads = 0, met = 1; met; reads++) {
+    char *path = scratch();
+    met_path = path;
+    CHECK_EQUAL(wait_for(in_child(write_and_die)), 1000 + SIGKILL);
+    weir_reader *reader = open_reader(path);
+    meeting = recover_meanwhile;
+    reads_left = reads;
+    uint64_t next = read_in_order(reader, 0);
+    met = !meeting;
+    meeting = NULL;
+    CHECK_EQUAL(read_in_order(reader, next), 20);
+    weir_reader_close(reader);
+    scratch_remove(path);
+  }
 }
 
 /* ---- Alone ------------------------------------------------------------------------------------------------------- */
@@ -544,6 +621,11 @@ static void test_silent_death(void) {
   CHECK(is_rung(fd));
   CHECK_EQUAL(wait_and_read(reader, 100), 100);
   CHECK_EQUAL(wait_for(writer), 1000 + SIGKILL);
+  /* Of a writer that had drained them all the death is news of its own. */
+  uint64_t missing;
+  for (int i = 0; i < 1000 && weir_reader_wait(reader, 0) == WEIR_OK; i++) {
+    CHECK_EQUAL(read_on(reader, UINT64_MAX, &missing), 0);
+  }
   check_descriptor_is_anothers(reader, fd, opened);
   for (int i = 0; i < 2; i++) {
     close(opened[i]);
@@ -646,6 +728,7 @@ static void test_cost(void) {
 int main(void) {
   random_start("follow_test");
   test_many_followers();
+  test_recovery_meets_reader();
   test_idle_deaths();
   test_removal();
   test_retention();

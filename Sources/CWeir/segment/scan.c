@@ -144,6 +144,31 @@ static void end_of_batch(segment_scan *scan, const char *problem, scan_damage *d
   scan->position = scan->file_bytes;
 }
 
+static void accept(segment_scan *scan, const block_header *header) {
+  scan->block = *header;
+  scan->position = header->position + sizeof *header + header->payload_bytes;
+  uint64_t next = header->base_offset + header->count;
+  if (next > scan->next_offset) scan->next_offset = next;
+  scan->sealed = header->kind == BLOCK_SEAL;
+}
+
+static int look_at_size(segment_scan *scan) {
+  source_size size;
+  int error = source_look(&scan->source, &size);
+  if (error != 0) return error;
+  scan->file_bytes = size.bytes;
+  scan->disk_bytes = size.file_bytes;
+  scan->inode = size.inode;
+  return 0;
+}
+
+/* Reads the block at scan->position from the file, whatever is in the buffer. */
+static int read_anew(segment_scan *scan, block_header *header, const char **problem, int *whole_header) {
+  read_buffer_forget(&scan->buffer);
+  int error = look_at_size(scan);
+  return error ? error : scan_block_read(scan, scan->position, header, problem, whole_header);
+}
+
 /* After a bad block at scan->position: finds the next good block, or decides what the tail is. */
 static scan_result look_further(segment_scan *scan, const block_header *bad, const char *problem, int whole_header,
                                 scan_damage *damage) {
@@ -151,6 +176,18 @@ static scan_result look_further(segment_scan *scan, const block_header *bad, con
   uint64_t from = scan->position, used = from;
   int found = 0;
   if (from < scan->file_bytes) found = find_block(scan, from, &header, &used);
+  if (scan->active && found >= 0 && used > from) {
+    /* A recovery may have written the block meanwhile. What the search found was written later, if it is good. */
+    block_header now;
+    const char *still;
+    int whole, error = read_anew(scan, &now, &still, &whole);
+    if (error == 0 && !still) {
+      accept(scan, &now);
+      return scan->sealed ? SCAN_SEALED : SCAN_BLOCK;
+    }
+    if (error != 0) found = error;
+    read_buffer_forget(&scan->buffer);
+  }
   if (found < 0) {
     damage->error = found;
     return SCAN_ERROR;
@@ -180,24 +217,6 @@ static scan_result look_further(segment_scan *scan, const block_header *bad, con
 
 /* ---- The scan -------------------------------------------------------------------------------------------------- */
 
-static void accept(segment_scan *scan, const block_header *header) {
-  scan->block = *header;
-  scan->position = header->position + sizeof *header + header->payload_bytes;
-  uint64_t next = header->base_offset + header->count;
-  if (next > scan->next_offset) scan->next_offset = next;
-  scan->sealed = header->kind == BLOCK_SEAL;
-}
-
-static int look_at_size(segment_scan *scan) {
-  source_size size;
-  int error = source_look(&scan->source, &size);
-  if (error != 0) return error;
-  scan->file_bytes = size.bytes;
-  scan->disk_bytes = size.file_bytes;
-  scan->inode = size.inode;
-  return 0;
-}
-
 scan_result scan_next(segment_scan *scan, int resync, scan_damage *damage) {
   memset(damage, 0, sizeof *damage);
   if (scan->sealed) return SCAN_SEALED;
@@ -209,9 +228,7 @@ scan_result scan_next(segment_scan *scan, int resync, scan_damage *damage) {
   int error = old ? 0 : look_at_size(scan);
   if (error == 0) error = scan_block_read(scan, scan->position, &header, &problem, &whole_header);
   if (error == 0 && problem && old) {
-    read_buffer_forget(&scan->buffer);
-    error = look_at_size(scan);
-    if (error == 0) error = scan_block_read(scan, scan->position, &header, &problem, &whole_header);
+    error = read_anew(scan, &header, &problem, &whole_header);
   }
   if (error == 0 && !problem) {
     accept(scan, &header);
