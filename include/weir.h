@@ -178,11 +178,12 @@ typedef struct weir_options {
  * has to be free. No segment is removed for an overflow lane: with WEIR_LIMIT_DROP_OLDEST a log that has reached its
  * limit has none.
  *
- * Memory and disk of drained overflow lanes are given back, but for 4 KiB a lane that was used. A thread that captures
- * no more keeps the lane that it is in, and if it had just come there the one before. It gives both back once it has
- * captured another sixteenth of a lane, or ends; after a close or a kill all are given back at the next opening. There
- * are no overflow lanes without threads, before Linux 5.14, with any limit RLIMIT_AS, or where RLIMIT_FSIZE is smaller
- * than the ring with all of them. A host that locks all of its memory should set 0.
+ * Memory and disk of drained overflow lanes are given back, but for 4 KiB a lane that was used. A thread that stops
+ * capturing keeps its present overflow lane. If its last capture had just moved it there, it keeps the lane before as
+ * well. It gives both back once it has captured another sixteenth of a lane, or ends; after a close or a kill all are
+ * given back at the next opening. There are no overflow lanes without threads, before Linux 5.14, with any limit
+ * RLIMIT_AS, or where RLIMIT_FSIZE is smaller than the ring with all of them. A host that locks all of its memory
+ * should set 0.
  */
 
 /*
@@ -513,7 +514,7 @@ weir_status weir_drain(weir_log *log, uint64_t timeout_ns, uint64_t *next_offset
  * seal. Until the next segment is ready, and where there is no room for one, the log fills the present one further; in
  * the second case the call answers WEIR_OK all the same.
  * Cost: two drains, a seal of some hundred bytes, three syncs in the background; no part of any capture.
- * Errors: as weir_drain.
+ * Errors: as weir_drain. After TIMEOUT what was in the log by then is sealed all the same, later.
  */
 weir_status weir_seal(weir_log *log, uint64_t timeout_ns, uint64_t *next_offset, weir_error *error);
 
@@ -933,9 +934,9 @@ weir_status weir_verify_segment(const char *directory, const char *name, uint64_
 /*
  * Writes the batch segment of a sealed raw segment to a new file `to_name` in `to_directory`: the same bytes as
  * batch_threads and weir_batch_directory write. The log stays as it is. No lock is needed: a sealed segment never
- * changes. The file is not synced. After an error there is no new file; a file that had the name before stays as it is,
- * which is an error, too (IO). Errors: INVALID (a byte of the segment is damaged), MISSING (there is no such directory,
- * or no such raw segment), DIRECTORY, ACCESS, VERSION, NO_SPACE, IO, MEMORY, PLATFORM. Cost and memory as of
+ * changes. The file is not synced. If `to_name` exists, the call fails (IO) and leaves that file as it is. After any
+ * other error there is no file. Errors: INVALID (a byte of the segment is damaged), MISSING (there is no such
+ * directory, or no such raw segment), DIRECTORY, ACCESS, VERSION, NO_SPACE, IO, MEMORY, PLATFORM. Cost and memory as of
  * batch_threads.
  */
 weir_status weir_pack_segment(const char *directory, uint64_t base, const char *to_directory, const char *to_name,

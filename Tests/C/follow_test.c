@@ -307,7 +307,8 @@ static uint64_t read_in_order(weir_reader *reader, uint64_t next) {
 
 static void test_recovery_meets_reader(void) {
   test("a reader that is at a dead log's end while that is recovered, at each of its reads, sees every event once");
-  for (uint64_t reads = 0, met = 1; met; reads++) {
+  uint64_t reads = 0;
+  for (uint64_t met = 1; met; reads++) {
     char *path = scratch();
     met_path = path;
     CHECK_EQUAL(wait_for(in_child(write_and_die)), 1000 + SIGKILL);
@@ -321,6 +322,7 @@ static void test_recovery_meets_reader(void) {
     weir_reader_close(reader);
     scratch_remove(path);
   }
+  CHECK(reads > 5);
 }
 
 /* ---- Alone ------------------------------------------------------------------------------------------------------- */

@@ -460,7 +460,8 @@ static void leave_idle_lane(const char *folder, const char *path) {
   capture_block(log, define_small(log), 0, 10);
   REQUIRE(pthread_create(&beside, NULL, capture_beside, log) == 0 && pthread_join(beside, NULL) == 0);
   for (uint64_t number = 30; number < 60; number += 10) capture_block(log, define_large(log), number, number + 10);
-  REQUIRE(AWAIT(access(join(live, "00000000000000000000.weir"), F_OK) == 0));
+  const char *sealed = join(live, "00000000000000000000.weir");
+  REQUIRE(AWAIT(access(sealed, F_OK) == 0));
   REQUIRE(replay_copy(live, path) == 0);
   CHECK_EQUAL(weir_close(log, NULL), WEIR_OK);
   weir_free(log);

@@ -84,9 +84,9 @@ static weir_place none(int32_t reason) { return (weir_place){.drop = reason}; }
 /*
  * Whether there is room, given how far the drainer has drained. The first refresh sets the fast path's limit to half
  * the room. Passing it brings the capture here, which ends the drainer's nap early; the fast path still compares with
- * one limit only. A drainer in a pass can't be woken. After the pass it may nap although this capture came meanwhile;
- * so captures look again each sixteenth of a lane. In a nearly drained overflow lane every capture comes here, so that
- * the thread leaves as soon as the lane is drained.
+ * one limit only. A drainer in a pass can't be woken, and may nap after the pass without having seen this capture. So
+ * captures ring again after each further sixteenth of a lane. In a nearly drained overflow lane every capture comes
+ * here, so that the thread leaves as soon as the lane is drained.
  */
 static int has_room(weir_lane *lane, const lane_view *view, const uint64_t *tail) {
   if (*tail <= lane->limit) return 1;
