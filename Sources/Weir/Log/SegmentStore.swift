@@ -150,11 +150,11 @@ package struct IncomingSegment: Sendable {
   /// Whether the segment is there. Throws `unsafe` if another one has its name.
   private func isThere(_ own: SegmentSummary?) throws(WeirError) -> Bool {
     if let there = try summary(other), try isSame(there, own) {
-      guard try !isWhole(other.text, as: other), try isWhole(temporary, as: name) else { return true }
+      guard try !isWhole(other), try isOwnWhole else { return true }
     }
     guard let there = try summary(name), try isSame(there, own) else { return false }
     guard try !hasSameBytes() else { return true }
-    return try !isWhole(temporary, as: name)
+    return try !isOwnWhole
   }
 
   /// The segment's name in its other form, raw or compressed.
@@ -168,20 +168,35 @@ package struct IncomingSegment: Sendable {
     return .known
   }
 
-  /// Of two files of a segment, readers take the raw one. So a damaged one goes once the whole one has its name.
+  /// Of two files of a segment, readers take the raw one. So a damaged file in the other form is removed, but only after
+  /// the whole file has its name on disk.
   private func removeDamaged() throws(WeirError) {
     guard try calls.open(other.text, in: directory, forWriting: false) != nil else { return }
-    guard try isWhole(name.text, as: name), try !isWhole(other.text, as: other) else { return }
+    guard try isWhole(name), try !isWhole(other) else { return }
     try calls.unlink(other.text, in: directory)
     try calls.syncDirectory(directory)
   }
 
-  private func isWhole(_ file: String, as name: SegmentName) throws(WeirError) -> Bool {
+  /// Whether the segment that was written is whole.
+  private var isOwnWhole: Bool {
+    get throws(WeirError) {
+      do throws(WeirError) {
+        _ = try SegmentFile.verify(temporary, as: name, in: directory.path)
+        return true
+      } catch {
+        guard error.code == .invalid else { throw error }
+        return false
+      }
+    }
+  }
+
+  /// Whether the file of this name is whole. A file that the disk can't read is not.
+  private func isWhole(_ name: SegmentName) throws(WeirError) -> Bool {
     do throws(WeirError) {
-      _ = try SegmentFile.verify(file, as: name, in: directory.path)
+      _ = try SegmentFile.verify(name.text, as: name, in: directory.path)
       return true
     } catch {
-      guard error.code == .missing || error.code == .invalid else { throw error }
+      guard error.code == .missing || error.code == .invalid || error.code == .io else { throw error }
       return false
     }
   }

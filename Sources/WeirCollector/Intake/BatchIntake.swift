@@ -147,21 +147,29 @@
 
     /// How much of a body has come.
     private final class Progress: Sendable {
-      /// The fewest bytes a second of a body that takes longer than a request may.
-      private static let leastBytes: Int64 = 64 << 10
+      /// The fewest bytes of a body that takes longer than a request may, in each 5 seconds.
+      private static let leastBytes = 5 * 64 << 10
 
       private let byteCount = Atomic<Int>(0)
+      /// The number of writes to the disk that began, and of those that ended.
+      private let writes = Atomic<Int>(0)
+      private let written = Atomic<Int>(0)
 
       func add(_ count: Int) { byteCount.wrappingAdd(count, ordering: .relaxed) }
+      func beginWrite() { writes.wrappingAdd(1, ordering: .relaxed) }
+      func endWrite() { written.wrappingAdd(1, ordering: .relaxed) }
 
-      /// Returns once less has come than ``leastBytes`` for each second begun beyond `time`, or if the task is cancelled.
+      /// Returns once a body that takes longer than `time` is slow, or if the task is cancelled. The sender of a body
+      /// that waits for the disk here is not.
       func waitUntilSlow(after time: Duration) async {
-        let start = ContinuousClock.now
         var pause = time
+        var (seen, seenWritten) = (0, 0)
         while (try? await Task.sleep(for: pause)) != nil {
-          let (seconds, _) = (start.duration(to: .now) - time).components
-          guard byteCount.load(ordering: .relaxed) >= (seconds + 1) * Self.leastBytes else { return }
-          pause = .seconds(1)
+          let (count, ended) = (byteCount.load(ordering: .relaxed), written.load(ordering: .relaxed))
+          let isWaiting = ended != seenWritten || writes.load(ordering: .relaxed) != ended
+          guard isWaiting || count - seen >= Self.leastBytes else { return }
+          (seen, seenWritten) = (count, ended)
+          pause = min(time, .seconds(5))
         }
       }
     }
@@ -182,10 +190,10 @@
           part.readableBytesView.withUnsafeBytes { checksum.add($0) }
           piece += part.readableBytesView
           guard piece.count >= pieceBytes else { continue }
-          incoming = try await write(piece, to: incoming)
+          incoming = try await write(piece, to: incoming, progress)
           piece = []
         }
-        if !piece.isEmpty { incoming = try await write(piece, to: incoming) }
+        if !piece.isEmpty { incoming = try await write(piece, to: incoming, progress) }
       } catch let error as WeirError {
         return .failure(.log(error))
       } catch {
@@ -196,9 +204,11 @@
     }
 
     private static func write(
-      _ piece: [UInt8], to incoming: IncomingSegment
+      _ piece: [UInt8], to incoming: IncomingSegment, _ progress: Progress
     ) async throws(WeirError) -> IncomingSegment {
-      try await onDiskThread { () throws(WeirError) in
+      progress.beginWrite()
+      defer { progress.endWrite() }
+      return try await onDiskThread { () throws(WeirError) in
         var incoming = incoming
         try incoming.append(piece)
         return incoming

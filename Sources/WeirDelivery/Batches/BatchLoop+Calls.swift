@@ -125,8 +125,7 @@ extension BatchLoop {
   func bury(upTo end: Offset, _ reason: String) throws(WeirError) {
     let reader = try EventReader(directory: orders.log.directory, from: span.position, includeLanes: false)
     let line = reason.inOneLine(of: LoggedAttempt.answerBytes)
-    let (most, bytes) = (orders.options.flush.maximumEvents, orders.options.flush.maximumBytes)
-    while span.position < end, let block = try reader.nextBlock(most: most, bytes: bytes) {
+    while span.position < end, let block = try reader.nextBlock(most: 1_000, bytes: 1 << 20) {
       let events = (0..<block.count).map { block[$0].stored }.prefix { $0.offset < end }
       guard let last = events.last else { break }
       try bury(events, upTo: last.offset + 1, line)

@@ -33,8 +33,8 @@ final class BatchLoop: WorkerLoop {
   var isAsked = false
   /// The number of orders that were taken.
   var ordersTaken: UInt64 = 0
-  /// The number of orders that had been taken when the last look for whoever waits found that the rest of the log is
-  /// for another process to seal.
+  /// Set by a look that found the rest of the log unsealed by its writer: the number of orders taken before that look.
+  /// `nil` if the last look found something else.
   var writerAwaited: UInt64?
   /// The segment whose compressed file lies beside the cursor.
   var packed: Offset?
@@ -166,15 +166,12 @@ final class BatchLoop: WorkerLoop {
     unsealed = (first, last, end)
     lookLater(at: now)
     if isSealDue(at: now) {
-      guard try seal() else {
-        nextLook = clock.now + Self.sealPause
-        return
-      }
       unsealed = nil
       sealed = (end, now)
       // The sealer brings the segment to the disk first.
       lookSoon()
-      return lookLater(at: now)
+      lookLater(at: now)
+      return try seal()
     }
     if let due = sealTime { nextLook = min(nextLook, due) }
   }
@@ -185,27 +182,18 @@ final class BatchLoop: WorkerLoop {
     return try LogDirectory(orders.log.directory).tally(from: span.position).inSegments > 0
   }
 
-  /// Has the segment that is being filled sealed. Returns `false` if the log is busy, and must be asked again.
-  private func seal() throws(WeirError) -> Bool {
+  private func seal() throws(WeirError) {
     do throws(WeirError) {
       try orders.log.seal()
-      return true
     } catch {
-      switch error.code {
-      case .timeout: return false
-      // A closed log has sealed what it could.
-      case .closed: return true
-      default: throw error
-      }
+      // A closed log has sealed what it could, and a busy one seals later.
+      guard error.code == .closed || error.code == .timeout else { throw error }
     }
   }
 
-  /// The pause between two orders to seal.
-  private static var sealPause: Duration { .milliseconds(250) }
-
   private func isSealDue(at now: Duration) -> Bool {
     guard let unsealed else { return false }
-    let isOrdered = sealed.map { now < $0.at + Self.sealPause } ?? false
+    let isOrdered = sealed.map { now < $0.at + .milliseconds(250) } ?? false
     // A seal of these events was ordered just now: the sealer is at work, or the disk has no room for another segment.
     if isOrdered, let sealed, unsealed.end <= sealed.end { return false }
     if let flushTarget, flushTarget > span.position, !isOrdered || sealed.map({ $0.end < flushTarget }) ?? true {
@@ -230,9 +218,12 @@ final class BatchLoop: WorkerLoop {
     // Counting reads all seals, so it is done only for whoever waits.
     guard isAsked else { return }
     let tally = try LogDirectory(orders.log.directory).tally(from: span.position)
-    if tally.pending > 0, case .segment = try segments.next(at: span.position) {
-      // Sealed during the count.
-      return lookSoon()
+    if tally.pending > 0 {
+      switch try segments.next(at: span.position) {
+      case .nothing, .unreadable(_, until: nil): break
+      // Sealed or removed during the count.
+      case .segment, .gap, .unreadable: return lookSoon()
+      }
     }
     isAsked = false
     writerAwaited = tally.pending > 0 ? ordersTaken : nil
@@ -296,7 +287,6 @@ final class BatchLoop: WorkerLoop {
     if ending == nil, let wanted = taken.ending {
       ending = wanted
       endingSince = clock.now
-      // If no time is left for another look, the result of the last look counts.
       if case .shutdown(_, let deadline) = wanted, clock.now < deadline { signal(.shutdown) }
     } else if taken.ending == .abandonment {
       ending = .abandonment

@@ -116,7 +116,7 @@ final class DeliveredLog: Sendable {
   var counters: Counters? { state.withLock { $0.log?.counters() } }
 
   /// Lets the segment that is being filled be sealed soon. Does nothing if this process does not have the log open.
-  /// Waits shortly for the drainer. Throws `timeout` if the log is busy.
+  /// Waits shortly for the drainer. Throws `timeout` if the log is busy: then the log seals later.
   func seal() throws(WeirError) {
     // All workers share the lock, so the wait is shorter than anybody notices.
     try state.withLock { state throws(WeirError) in try state.log?.seal(20_000_000) }

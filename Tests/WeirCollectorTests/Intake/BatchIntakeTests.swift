@@ -143,7 +143,11 @@
       } _: { collector, client in
         let head = "PUT \(source.target) HTTP/1.1\r\nHost: test\r\nContent-Length: 1000000000\r\n\r\n"
         let trickle = (0..<40).map { _ in Array("x".utf8) }
-        #expect(try await client.exchange([Array(head.utf8)] + trickle, pause: 0.05).status == 408)
+        // Whether slow from the start, or after much at once.
+        for burst in [0, 2 << 20] {
+          let first = Array(head.utf8) + [UInt8](repeating: 7, count: burst)
+          #expect(try await client.exchange([first] + trickle, pause: 0.05).status == 408)
+        }
         let names = try FileManager.default.contentsOfDirectory(atPath: Self.copy(collector, source))
         #expect(names == [])
       }
