@@ -178,11 +178,11 @@ typedef struct weir_options {
  * has to be free. No segment is removed for an overflow lane: with WEIR_LIMIT_DROP_OLDEST a log that has reached its
  * limit has none.
  *
- * Memory and disk of drained overflow lanes are given back, but for 4 KiB a lane that was used. A thread that stops
+ * A drained overflow lane gives back its memory and its blocks on the disk, all but 4 KiB. A thread that stops
  * capturing keeps its present overflow lane. If its last capture had just moved it there, it keeps the lane before as
- * well. It gives both back once it has captured another sixteenth of a lane, or ends; after a close or a kill all are
- * given back at the next opening. There are no overflow lanes without threads, before Linux 5.14, with any limit
- * RLIMIT_AS, or where RLIMIT_FSIZE is smaller than the ring with all of them. A host that locks all of its memory
+ * well. The thread gives both back once it has captured another sixteenth of a lane, or ends. After a close or a kill
+ * the next opening gives back all of them. There are no overflow lanes without threads, before Linux 5.14, with any
+ * limit RLIMIT_AS, or where RLIMIT_FSIZE is smaller than the ring with all of them. A host that locks all of its memory
  * should set 0.
  */
 

@@ -425,8 +425,8 @@ static weir_log *open_narrow(const char *directory, const char *ring, uint32_t *
   return log;
 }
 
-static void overwritten_to_the_end(const char *ring) {
-  test("under WEIR_FULL_DROP_OLDEST a thread stays in an overflow lane whose events were all overwritten");
+/* Captures `before` events, begins one in vain, captures to another log, and then `after` events: all in order. */
+static void begun_in_vain(const char *ring, uint64_t before, uint64_t after) {
   char *folder = scratch();
   const char *directory = join(folder, "log");
   uint32_t type;
@@ -436,10 +436,10 @@ static void overwritten_to_the_end(const char *ring) {
   weir_log *other = NULL;
   REQUIRE(weir_open(join(folder, "other"), &options, &other, NULL, NULL) == WEIR_OK);
   uint32_t of_other = define_numbered(other);
-  CHECK_EQUAL(refusals(log, type, 0, &number, 3), 0); /* the third overwrites the second: there is no third lane */
-  begin_in_vain(log);                                 /* overwrites the third */
+  CHECK_EQUAL(refusals(log, type, 0, &number, before), 0);
+  begin_in_vain(log);
   turn_to(other, of_other);
-  CHECK_EQUAL(refusals(log, type, 0, &number, 2), 0);
+  CHECK_EQUAL(refusals(log, type, 0, &number, after), 0);
   weir_counters counters;
   weir_count(log, &counters);
   set_gate(0);
@@ -449,28 +449,15 @@ static void overwritten_to_the_end(const char *ring) {
   scratch_remove(folder);
 }
 
+static void overwritten_to_the_end(const char *ring) {
+  test("under WEIR_FULL_DROP_OLDEST a thread stays in an overflow lane whose events were all overwritten");
+  /* There is no third overflow lane: the third event overwrites the second, and what is begun the third. */
+  begun_in_vain(ring, 3, 2);
+}
+
 static void entered_in_vain(const char *ring) {
   test("a thread stays in an overflow lane that it captured nothing to yet, although the lane is drained");
-  char *folder = scratch();
-  const char *directory = join(folder, "log");
-  uint32_t type;
-  uint64_t number = 0;
-  weir_log *log = open_narrow(directory, ring, &type, &number);
-  weir_options options = stalling_options(ring, 0);
-  weir_log *other = NULL;
-  REQUIRE(weir_open(join(folder, "other"), &options, &other, NULL, NULL) == WEIR_OK);
-  uint32_t of_other = define_numbered(other);
-  CHECK_EQUAL(refusals(log, type, 0, &number, 1), 0); /* in the first overflow lane */
-  begin_in_vain(log);                                 /* in the second */
-  turn_to(other, of_other);
-  CHECK_EQUAL(refusals(log, type, 0, &number, 1), 0);
-  weir_counters counters;
-  weir_count(log, &counters);
-  set_gate(0);
-  close_and_free(other);
-  close_and_free(log);
-  check_overwritten(directory, number, counters.overwritten);
-  scratch_remove(folder);
+  begun_in_vain(ring, 1, 1); /* in the first overflow lane; what is begun, in the second */
 }
 
 /* ---- Kills ------------------------------------------------------------------------------------------------------- */
