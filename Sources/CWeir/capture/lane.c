@@ -1,5 +1,6 @@
 /*
  * lane.c: which lane a capture goes to, off the inlined path: claiming, borrowing, giving back, close.
+ * Longer than other files: whose a lane is, is decided here alone.
  *
  * A lane has one producer at a time. A thread claims one of the owned lanes on its first capture and gives it back when
  * it ends. A capture that finds no lane free, or for whose lane the disk has no space, or that interrupts another one
@@ -25,8 +26,8 @@
  *                                                claimed, then evicted_total
  * L10   references - 1 (release), after the      the thread that counts to 0         a log's memory is freed after the
  *       last use of the log                      (acquire), before it is freed       last use
- * L11   lanes_in_play (release), after the       drainer: lanes_in_play (acquire)   lanes that are looked at have a
- *       lane has its pages; the ring's first     recovery, by program order         control page; no used one is missed
+ * L11   lanes_in_play (release), after the       drainer: lanes_in_play (acquire),   lanes that are looked at have a
+ *       lane has its pages; the ring's first     recovery, by program order          control page; no used one is missed
  * L12   passed (release), after the blocks of    producer: passed (acquire), then    a thread's events are in the
  *       this lane and of all lower ones          *tail of its own lane               log in their order
  * T1    slot.owner (release), after its fields   capture: slot.owner (acquire)       a found type is defined
