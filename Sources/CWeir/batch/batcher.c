@@ -119,22 +119,32 @@ static int drop(batcher *batcher, uint64_t base) {
 
 static void dropped(batcher *batcher) { pthread_mutex_unlock(&batcher->names); }
 
+static int found_no_room(const batch_job *job, batch_result result) {
+  return result == BATCH_FAILED && job->error == -BYTE_LIMIT_REACHED;
+}
+
 /*
  * Wakes a thread whose segment waits for room, because the room of this one is free. Call before `settle`: a segment
  * that found no room meanwhile must not wait for a thread that has ended. Under the mutex.
  */
-static void end_work(batcher *batcher) {
+static void end_work(batcher *batcher, int had_room) {
   batcher->working--;
+  if (had_room) batcher->rooms_given++;
   if (!batcher->waits_for_room) return;
   batcher->waits_for_room = 0;
   pthread_cond_broadcast(&batcher->wakes);
 }
 
-/* Queues the segment of a failed job again, gives the segment of a done job to retention. Under the mutex. */
-static void settle(batcher *batcher, batched_segment *segment, const batch_job *job, batch_result result) {
-  if (result == BATCH_FAILED && job->error == -BYTE_LIMIT_REACHED && batcher->working > 0) {
-    put_back(batcher, segment); /* no failure: the job is tried again once a thread ends */
-    batcher->waits_for_room = 1;
+/*
+ * Queues the segment of a failed job again, gives the segment of a done job to retention. `given` is the number of rooms
+ * that had been given back when the job began. Under the mutex.
+ */
+static void settle(batcher *batcher, batched_segment *segment, const batch_job *job, batch_result result,
+                   uint64_t given) {
+  int is_given = batcher->rooms_given != given; /* it may be after the job looked for room */
+  if (found_no_room(job, result) && (is_given || batcher->working > 0)) {
+    put_back(batcher, segment); /* no failure: tried again, at once or when a thread ends */
+    if (!is_given) batcher->waits_for_room = 1;
     return;
   }
   if (result == BATCH_FAILED) { /* to the end of the queue: other segments may be readable */
@@ -168,6 +178,7 @@ static void serve(batcher *batcher, uint64_t thread, batched_segment *segment, b
                    .retention = batcher->retention,
                    .stopping = &batcher->stopping,
                    .names = &batcher->names};
+  uint64_t given = batcher->rooms_given;
   batcher->working++;
   pthread_mutex_unlock(&batcher->mutex);
   set_job(batcher, thread, &job);
@@ -176,8 +187,8 @@ static void serve(batcher *batcher, uint64_t thread, batched_segment *segment, b
   else job.error = -DESCRIPTOR_LOST; /* the host closed it, and may have opened another directory as that number */
   set_job(batcher, thread, NULL);
   pthread_mutex_lock(&batcher->mutex);
-  end_work(batcher);
-  settle(batcher, segment, &job, result);
+  end_work(batcher, !found_no_room(&job, result));
+  settle(batcher, segment, &job, result, given);
 }
 
 /* ---- The threads ------------------------------------------------------------------------------------------------- */

@@ -33,6 +33,7 @@ typedef struct batcher {
   int listed;         /* segments of earlier openings are in the queue, or a thread is about to put them there */
   int broken;         /* a sync of the directory failed: no more batches are made */
   uint32_t working;    /* threads that are at a segment */
+  uint64_t rooms_given; /* how often a thread that had room below the limit has ended */
   int waits_for_room;  /* the next segment waits for one of them, which has the room below the limit that it needs */
   uint64_t not_before; /* monotonic: after a failure no segment is tried before this time */
   uint64_t pause_ns;   /* how long the pause after the next failure is */

@@ -106,7 +106,8 @@ final class InspectorWork: @unchecked Sendable {
       if isEnding && isAtEnd || isOver { break }
       if position.offset > before { pause = Self.leastPause }
       rest(for: isAtEnd ? pause : Self.pauseAfterError, isAtEnd: isAtEnd)
-      pause *= 2
+      // Above the most, a pause lasts until events come; it is not doubled further, so that nothing overflows.
+      if pause <= Self.mostPause { pause *= 2 }
       if isEnding && !isAtEnd { break }
     }
     moveCursor()
@@ -129,7 +130,8 @@ final class InspectorWork: @unchecked Sendable {
     // Read after arming: events that came before the bell was armed rang for nobody.
     let end = shared.read { $0.log?.counters().nextOffset }
     guard end ?? 0 <= shared.read({ $0.counts.offset }) else { return }
-    wait(until: isMoved ? nextMove : MonotonicTime(nanoseconds: .max), isAtEnd: true)
+    // Without a cursor there is no move to wait for.
+    wait(until: isMoved && cursor != nil ? nextMove : MonotonicTime(nanoseconds: .max), isAtEnd: true)
   }
 
   private func wait(until time: MonotonicTime, isAtEnd: Bool) {

@@ -235,11 +235,12 @@ final class BatchLoop: WorkerLoop {
     pause = min(pause * 2, configuration.lastPause)
   }
 
-  /// Waits for new segments. In the process that captures, the drainer wakes a worker that has everything.
+  /// Waits for new segments. In the process that captures, the drainer wakes a worker that has everything. While the log
+  /// can't be read, events that are there wake nobody: the next look would fail again.
   private func waitForNews() {
-    guard unsealed == nil, flushTarget == nil, orders.log.isOpenHere, seenEnd >= span.position else {
-      return wait(until: nextLook)
-    }
+    guard unsealed == nil, flushTarget == nil, troubles["reading"] == nil, orders.log.isOpenHere,
+      seenEnd >= span.position
+    else { return wait(until: nextLook) }
     switch orders.log.arm(shared.alarm, after: max(span.position, seenEnd)) {
     case .untold: wait(until: nextLook)
     case .there: lookSoon()

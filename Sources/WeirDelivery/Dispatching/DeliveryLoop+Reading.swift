@@ -3,14 +3,20 @@
 import Weir
 
 extension DeliveryLoop {
-  /// Reads new events, as many as the policy allows to be held.
+  /// Reads new events, as many as the policy allows to be held, of a limited number of offsets. However few of the
+  /// events the provider gets, its orders are taken, its cursor moves and its held events leave in between.
   func read() {
     guard ending != .removal, ending != .abandonment, isReading, clock.now >= nextRead else { return }
     guard reader.mayHaveMore(after: span.end, orders.log) else { return reachedEnd() }
     // Read once: the events that are read together come at the same time.
     let now = clock.now
     do throws(WeirError) {
+      let limit = span.end + max(Self.mostRead, Offset(orders.options.flush.maximumEvents))
       while isReading {
+        guard span.end < limit else {
+          isAtEnd = false
+          break
+        }
         switch try reader.next(from: span.end) {
         case .events(let block, let place): reader.took(take(block, from: place, at: now))
         case .skip(let skip): try passOver(skip)
@@ -70,6 +76,9 @@ extension DeliveryLoop {
   var isReading: Bool { !plan.isFull && !queue.isHeldUp && !isBurialHeldUp }
 
   private static var pauseAfterError: Duration { .seconds(1) }
+
+  /// Reading as many takes a fraction of a second.
+  private static var mostRead: Offset { 100_000 }
 
   private func reachedEnd() {
     clear("reading")

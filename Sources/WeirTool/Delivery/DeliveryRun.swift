@@ -21,6 +21,8 @@
     private static let showInterval = Duration.seconds(5)
     /// How long a delivery may continue after a signal.
     private static let lastBudget = Duration.seconds(2)
+    /// The longest wait for a flush, of which a delivery of any length may need several.
+    private static let longestFlush = Duration.seconds(60)
 
     private let dispatcher: Dispatcher
     private let log: String
@@ -164,14 +166,21 @@
     private func flush(_ isDone: Latch) async {
       var timeout = Duration.seconds(1)
       while !Task.isCancelled {
+        let start = ContinuousClock.now
         let report = await dispatcher.flush(timeout: timeout)
         let isOver = report.entries.allSatisfy { entry in
           if case .stopped = entry.state { return true }
           return entry.pending == 0 || entry.waitsForWriter
         }
         if isOver { return isDone.set() }
-        // To count a log of many segments takes long, and a flush that is too short for it never knows the end.
-        timeout *= 2
+        let taken = ContinuousClock.now - start
+        if taken < timeout {
+          // Nobody is left whom a flush waits for.
+          try? await Task.sleep(for: max(taken, Self.interval))
+        } else {
+          // To count a log of many segments takes long, and a flush that is too short for it never knows the end.
+          timeout = min(timeout * 2, Self.longestFlush)
+        }
       }
     }
 

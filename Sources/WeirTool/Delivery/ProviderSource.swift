@@ -59,7 +59,12 @@
           }
         }
       }
-      return made
+      // A delivery from the command line asks for all events that are there, whatever else makes them go out.
+      return made.map { provider, options in
+        var options = options
+        options.flush.triggers.insert(.demand)
+        return (provider, options)
+      }
     }
 
     private func providers() throws -> [(provider: any Provider, options: DeliveryOptions)] {
