@@ -171,6 +171,40 @@ static void count_syncs(const weir_call *call, int after) {
   if (!after) syncs += strncmp(call->operation, "sys_sync", 8) == 0;
 }
 
+static void across_the_end(void) {
+  test("a damaged record that lies across its lane's end is kept whole");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  uint8_t bytes[4096];
+  weir_id id, damaged = {0};
+  weir_log *log = open_napping(directory, 1 << 20);
+  uint32_t type = define_numbered(log);
+  uint64_t size = 0, end = now_ns() + LIMIT_S * UINT64_C(1000000000);
+  capture_numbered(log, type, 1, 0, 40, &id);
+  const lane *lane = &((event_log *)log)->intake.lanes[id.sequence >> 48];
+  while (counters_of(log).damaged == 0 && now_ns() < end) {
+    uint64_t next = *lane->producer.own_tail & lane->producer.mask;
+    if (next + record_size(NUMBERED_BYTES + 40) <= lane->producer.mask + 1) {
+      capture_numbered(log, type, 1, 0, 40, NULL);
+      if (next % 4096 < 64) drain(log);
+      continue;
+    }
+    size = capture_damaged(log, type, 1, 40, &damaged, bytes);
+    drain(log);
+  }
+  CHECK_EQUAL(counters_of(log).damaged, 1);
+  CHECK_EQUAL(weir_close(log, NULL), WEIR_OK);
+  weir_free(log);
+  uint8_t found[4096];
+  FILE *file = fopen(copy_path(directory, &damaged), "rb");
+  if (CHECK(file != NULL)) {
+    CHECK(fread(found, 1, sizeof found, file) >= size);
+    CHECK(memcmp(found, bytes, size) == 0);
+    fclose(file);
+  }
+  scratch_remove(folder);
+}
+
 static void beside_foreign_files(void) {
   test("hundreds of somebody's files with segments' names: no sync for each, and room for damaged bytes is left");
   enum { FOREIGN = 700 };
@@ -300,6 +334,7 @@ int main(void) {
   damaged_head(WEIR_FULL_DROP_OLDEST);
   without_a_sync();
   at_the_close();
+  across_the_end();
   beside_foreign_files();
   taken_name();
   no_room();

@@ -266,6 +266,30 @@ static void given_back(const char *ring) {
   scratch_remove(folder);
 }
 
+static void leaves_without_a_pause(const char *ring) {
+  test("a thread that captures without a pause goes back to its own lane");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  const weir_options options = stalling_options(ring, 64);
+  weir_log *log = open_log(directory, &options);
+  uint32_t type = define_numbered(log);
+  uint64_t number = 0, refused = 0;
+  stop_drainer(log, type, 0, &number);
+  fill_lane(log, type, 0, &number);
+  CHECK_EQUAL(refusals_in_time(log, type, 0, &number, 2 * LANE / RECORD), 0);
+  CHECK_EQUAL(taken_overflow(log), 1);
+  set_gate(0);
+  for (uint64_t until = now_ns() + HANG_NS, next; taken_overflow(log) > 0 && now_ns() < until;) {
+    refused += refusals(log, type, 0, &number, 1);
+    for (next = now_ns() + 1500; now_ns() < next;) continue; /* less than a pass takes */
+  }
+  CHECK_EQUAL(taken_overflow(log), 0);
+  settle(log, type, 0, &number);
+  close_and_free(log);
+  check_log(directory, 1, &number, refused);
+  scratch_remove(folder);
+}
+
 static void beyond_the_budget(const char *ring) {
   test("what overflow_bytes has no room for is refused, and counted");
   char *folder = scratch();
@@ -593,16 +617,74 @@ static void *go_on_together(void *context) {
   return NULL;
 }
 
-static void crowd_of_threads(const char *ring) {
-  test("there is an overflow lane for each thread, when the lanes of all of them are full at the same time");
+static pthread_barrier_t kept;
+
+/* Captures so many lanes' worth, then keeps the lane that it is in by now, and ends. */
+static void *keep_lane(void *context) {
+  producer *producer = context;
+  uint64_t count = producer->number * LANE / RECORD;
+  producer->number = 0;
+  pthread_barrier_wait(&kept);
+  producer->refused = refusals_in_time(producer->log, producer->type, producer->producer, &producer->number, count);
+  pthread_barrier_wait(&kept);
+  pthread_barrier_wait(&kept);
+  return NULL;
+}
+
+/* A thread that keeps the overflow lane of about this number, in a log whose main thread captures and is drained. */
+static pthread_t begin_to_keep(producer *producer, uint64_t lanes, uint64_t *number) {
+  pthread_t thread;
+  producer->number = lanes;
+  REQUIRE(pthread_barrier_init(&kept, NULL, 2) == 0);
+  REQUIRE(pthread_create(&thread, NULL, keep_lane, producer) == 0);
+  stop_drainer(producer->log, producer->type, 0, number);
+  fill_lane(producer->log, producer->type, 0, number);
+  CHECK_EQUAL(refusals(producer->log, producer->type, 0, number, 16), 0); /* has the prefaulter woken */
+  CHECK_AWAIT(free_lanes(producer->log) > 0);
+  pthread_barrier_wait(&kept);
+  pthread_barrier_wait(&kept);
+  set_gate(0);
+  CHECK_EQUAL(producer->refused, 0);
+  CHECK_EQUAL(weir_drain(producer->log, UINT64_MAX, NULL, NULL), WEIR_OK);
+  CHECK_AWAIT(ready(producer->log) == 1);
+  return thread;
+}
+
+static void end_to_keep(pthread_t thread) {
+  pthread_barrier_wait(&kept);
+  REQUIRE(pthread_join(thread, NULL) == 0);
+  pthread_barrier_destroy(&kept);
+}
+
+static void ended_thread(const char *ring) {
+  test("a thread that ends gives the memory of its overflow lane back, also in a silent log");
+  char *folder = scratch();
+  const char *directory = join(folder, "log");
+  const weir_options options = stalling_options(ring, 8);
+  weir_log *log = open_log(directory, &options);
+  uint64_t numbers[2] = {0};
+  producer producer = {.log = log, .type = define_numbered(log), .producer = 1};
+  pthread_t thread = begin_to_keep(&producer, 2, &numbers[0]);
+  sleep_ns(20000000); /* the prefaulter has nothing to do, and sleeps */
+  end_to_keep(thread);
+  CHECK_AWAIT(ready(log) == 0);
+  numbers[1] = producer.number;
+  close_and_free(log);
+  check_log(directory, 2, numbers, 0);
+  scratch_remove(folder);
+}
+
+/* With `kept_lane`, a thread keeps an overflow lane near the ring's end, which was captured to in an earlier stall. */
+static void crowd_of_threads(const char *ring, uint64_t kept_lane, const char *name) {
+  test(name);
   char *folder = scratch();
   const char *directory = join(folder, "log");
   weir_options options = stalling_options(ring, 2 * CROWD);
-  options.lane_count = CROWD + 3;
+  options.lane_count = CROWD + 4;
   weir_log *log = open_log(directory, &options);
   uint32_t type = define_numbered(log);
-  producer producers[CROWD];
-  pthread_t running[CROWD];
+  producer producers[CROWD], keeper = {.log = log, .type = type, .producer = CROWD + 1};
+  pthread_t running[CROWD], keeping = 0;
   REQUIRE(pthread_barrier_init(&crowd, NULL, CROWD + 1) == 0);
   for (int i = 0; i < CROWD; i++) {
     producers[i] = (producer){log, type, (uint64_t)i + 1, 0, 0};
@@ -610,7 +692,8 @@ static void crowd_of_threads(const char *ring) {
   }
   pthread_barrier_wait(&crowd);
   CHECK_EQUAL(weir_drain(log, UINT64_MAX, NULL, NULL), WEIR_OK);
-  uint64_t numbers[CROWD + 1] = {0};
+  uint64_t numbers[CROWD + 2] = {0};
+  if (kept_lane > 0) keeping = begin_to_keep(&keeper, kept_lane, &numbers[0]);
   stop_drainer(log, type, 0, &numbers[0]);
   fill_lane(log, type, 0, &numbers[0]);
   CHECK_EQUAL(refusals(log, type, 0, &numbers[0], 16), 0); /* has the prefaulter woken */
@@ -623,8 +706,10 @@ static void crowd_of_threads(const char *ring) {
   }
   pthread_barrier_destroy(&crowd);
   set_gate(0);
+  if (kept_lane > 0) end_to_keep(keeping);
+  numbers[CROWD + 1] = keeper.number;
   close_and_free(log);
-  check_log(directory, CROWD + 1, numbers, 0);
+  check_log(directory, CROWD + 2, numbers, 0);
   scratch_remove(folder);
 }
 
@@ -667,6 +752,7 @@ int main(void) {
     grows_and_shrinks(ring, "with the ring in memory none is refused, and the memory is given back");
     counts_threads(ring);
     given_back(ring);
+    leaves_without_a_pause(ring);
     beyond_the_budget(ring);
     large_events(ring);
     waits(ring);
@@ -676,7 +762,9 @@ int main(void) {
     entered_in_vain(ring);
     killed(ring);
     threads(ring);
-    crowd_of_threads(ring);
+    ended_thread(ring);
+    crowd_of_threads(ring, 0, "there is an overflow lane for each thread, when the lanes of all are full at a time");
+    crowd_of_threads(ring, 2 * CROWD - 1, "the same where a thread keeps a lane near the ring's end");
     limited(ring);
     scratch_remove(ring);
   }

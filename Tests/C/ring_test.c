@@ -570,11 +570,32 @@ static void populated(void) {
   munmap(memory, PAGES * page);
 }
 
+static void removed_pages(void) {
+  test("pages are removed that lie whole in what is asked for, and no others");
+  enum { PAGES = 4 };
+  uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+  uint8_t *memory = mmap(NULL, PAGES * page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(memory != MAP_FAILED);
+  const struct { uint64_t from, bytes; int first, end; } cases[] = {
+      {0, 2 * page, 0, 2}, {page / 4, 2 * page, 1, 2}, {0, page + 8, 0, 1}, {page, page - 8, 0, 0}, {8, page, 0, 0}};
+  for (uint64_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    memset(memory, 1, PAGES * page);
+    CHECK_EQUAL(sys_remove_pages(memory + cases[i].from, cases[i].bytes), 0);
+    for (int k = 0; k < PAGES; k++) {
+      int removed = k >= cases[i].first && k < cases[i].end;
+      CHECK_EQUAL(memory[(uint64_t)k * page], !removed);
+      CHECK_EQUAL(memory[(uint64_t)(k + 1) * page - 1], !removed);
+    }
+  }
+  munmap(memory, PAGES * page);
+}
+
 int main(void) {
   random_start("ring_test");
   told = mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   REQUIRE(told != MAP_FAILED);
   populated();
+  removed_pages();
   opened_and_closed();
 #ifdef WEIR_FAULT_INJECTION
   named_before_announced();

@@ -193,7 +193,7 @@ int32_t weir_refuse_place(weir_lane *lane, int32_t reason) {
 }
 
 static thread_entry *entry_of(const weir_lane *lane);
-static weir_lane *go_back(thread_entry *entry);
+static weir_lane *go_back(intake *intake, thread_entry *entry);
 static weir_lane *go_on(intake *intake, thread_entry *entry);
 
 /*
@@ -203,7 +203,7 @@ static weir_lane *go_on(intake *intake, thread_entry *entry);
 static weir_place find_room(weir_lane *lane, int may_wait, int own) {
   intake *intake = intake_of(lane->log);
   thread_entry *entry = own ? entry_of(lane) : NULL;
-  if (entry) lane = go_back(entry);
+  if (entry) lane = go_back(intake, entry);
   uint64_t since = 0;
   weir_place place = overflow_find(lane, may_wait, entry != NULL, &since);
   while (place.drop == OVERFLOW_ELSEWHERE) {
@@ -225,12 +225,19 @@ void lane_unreference(intake *intake) {
   if (__atomic_sub_fetch(&intake->references, 1, __ATOMIC_ACQ_REL) == 0) intake->release(intake); /* L10 */
 }
 
-static void give_back_previous(thread_entry *entry) {
+/* Gives a lane of the thread's back; the prefaulter may sleep, and sees to the memory of an overflow lane. */
+static void give_back(intake *intake, weir_lane *producer) {
+  lane *lane = lane_of(producer);
+  lane_give_back(lane);
+  if (lane_overflows(intake, lane)) overflow_lanes_ring(intake);
+}
+
+static void give_back_previous(intake *intake, thread_entry *entry) {
   weir_lane *previous = entry->previous;
   if (!previous) return;
   entry->previous = NULL;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  lane_give_back(lane_of(previous));
+  give_back(intake, previous);
 }
 
 /* Drops a thread's entry for a log and gives its lane back. No capture may be in progress in that lane. */
@@ -240,10 +247,10 @@ static void forget(thread_entry *entry) {
   __atomic_store_n(&entry->log, NULL, __ATOMIC_RELAXED);
   if (weir_this_lane == lane) __atomic_store_n(&weir_this_lane, NULL, __ATOMIC_RELAXED);
   __atomic_signal_fence(__ATOMIC_SEQ_CST); /* a signal handler must not find the lane once others may take it */
-  give_back_previous(entry);
-  if (entry->home) lane_give_back(lane_of(entry->home));
+  give_back_previous(intake, entry);
+  if (entry->home) give_back(intake, entry->home);
   entry->home = NULL;
-  lane_give_back(lane_of(lane));
+  give_back(intake, lane);
   lane_unreference(intake);
 }
 
@@ -486,8 +493,8 @@ static weir_lane *change_lane(thread_entry *entry, weir_lane *to) {
 }
 
 /* Moves the thread back to its own lane once all its events are drained. Returns the lane that the thread has then. */
-static weir_lane *go_back(thread_entry *entry) {
-  give_back_previous(entry);
+static weir_lane *go_back(intake *intake, thread_entry *entry) {
+  give_back_previous(intake, entry);
   if (!entry->home || !overflow_is_drained(entry->lane, entry->entered)) return entry->lane;
   weir_lane *home = entry->home;
   entry->previous = change_lane(entry, home);

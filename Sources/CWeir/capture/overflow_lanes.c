@@ -54,6 +54,13 @@ static int has_any(const intake *intake) {
   return intake->first_overflow < intake->lane_count && tender_of(intake) != NULL;
 }
 
+void overflow_lanes_ring(const intake *intake) {
+  uint32_t *bell = tender_of(intake);
+  if (!bell) return;
+  __atomic_fetch_add(bell, 1, __ATOMIC_RELEASE); /* P1 */
+  sys_futex_wake(bell);
+}
+
 /* No order between these words is needed: at worst a lane is made ready too early or too late. */
 void overflow_lanes_watch(intake *intake) {
   if (!has_any(intake)) return;
@@ -62,10 +69,7 @@ void overflow_lanes_watch(intake *intake) {
     store(&intake->seen_at, now);
     store(&intake->seen_end, end);
   } else if (now - load(&intake->seen_at) >= STANDSTILL_NS) {
-    uint32_t *bell = tender_of(intake);
-    if (!bell) return;
-    __atomic_fetch_add(bell, 1, __ATOMIC_RELEASE); /* P1 */
-    sys_futex_wake(bell);
+    overflow_lanes_ring(intake);
   }
 }
 
@@ -125,14 +129,16 @@ static use look(const intake *intake) {
 
 /*
  * Keeps `ahead` lanes ready from the number `next` on, where threads go on to, and gives the memory of all other lanes
- * back that are drained. Whether there are lanes that nobody has, and that are kept or not drained yet.
+ * back that are drained. If there are fewer from there on, the first ones are kept ready, too: threads that are in their
+ * own lanes can go on to those. Whether there are lanes that nobody has, and that are kept or not drained yet.
  */
 static int tend(intake *intake, uint32_t next, uint32_t ahead) {
-  uint32_t in_play = lanes_in_play(intake), kept = 0;
+  uint32_t in_play = lanes_in_play(intake), kept = 0, above = intake->lane_count - next;
+  uint32_t below = ahead > above ? ahead - above : 0;
   int error = 0, more = 0;
   for (uint32_t i = intake->first_overflow; i < intake->lane_count; i++) {
     lane *lane = &intake->lanes[i];
-    int keeps = i >= next && kept < ahead && error == 0;
+    int keeps = (i >= next ? kept < ahead : kept < below) && error == 0;
     if (!keeps && i >= in_play) break;
     int ready = lane_is_ready(lane);
     if (keeps ? ready && left_in(lane) > 0 : !ready) continue;

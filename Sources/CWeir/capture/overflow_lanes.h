@@ -15,6 +15,9 @@ uint32_t overflow_lanes_count(const weir_options *options);
 /* A capture found its lane half full, or more: looks whether the drainer moves, and has lanes made ready if not. */
 void overflow_lanes_watch(intake *intake);
 
+/* A thread has given its overflow lane back, whose memory is not needed any more. */
+void overflow_lanes_ring(const intake *intake);
+
 /* Whether the drainer has drained nothing for some time although captures wait for it. The ring must stay mapped. */
 int overflow_lanes_wanted(const intake *intake);
 

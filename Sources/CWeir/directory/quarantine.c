@@ -216,36 +216,41 @@ int quarantine_file(int directory, const char *name, const char *reason, int our
 /* ---- Lanes ------------------------------------------------------------------------------------------------------- */
 
 /*
- * How many bytes from position `at` on are contiguous in the lane. None of them is in a whole record, so none is in the
- * overhang.
+ * The bytes of a damaged stretch, in at most two pieces: `first` runs on into the overhang, as a record does that lies
+ * across the lane's end; `second` has the bytes at the lane's start, where the records after that one lie.
  */
-static uint64_t piece(const damaged_lane *lane, uint64_t at, const uint8_t **bytes) {
-  uint64_t start = at & (lane->view.capacity - 1), count = lane->to - at;
-  *bytes = lane->view.data + start;
-  return count > lane->view.capacity - start ? lane->view.capacity - start : count;
+typedef struct pieces {
+  const uint8_t *first, *second;
+  uint64_t first_bytes, second_bytes;
+} pieces;
+
+static pieces pieces_of(const damaged_lane *lane) {
+  const lane_view *view = &lane->view;
+  uint64_t start = lane->from & (view->capacity - 1), bytes = lane->to - lane->from, before = view->capacity - start;
+  pieces pieces = {.first = view->data + start, .second = view->data, .first_bytes = bytes};
+  if (bytes <= before) return pieces;
+  uint64_t after = bytes - before;
+  pieces.first_bytes = before + (after < view->record_bytes ? after : view->record_bytes);
+  pieces.second_bytes = after < view->capacity ? after : view->capacity;
+  return pieces;
 }
 
 static int copy_lane(const void *context, int fd) {
-  const damaged_lane *lane = context;
-  for (uint64_t at = lane->from; at < lane->to;) {
-    const uint8_t *bytes;
-    uint64_t count = piece(lane, at, &bytes);
-    int error = sys_write_at(fd, bytes, count, at - lane->from);
-    if (error != 0) return error;
-    at += count;
-  }
-  return 0;
+  pieces pieces = pieces_of(context);
+  int error = sys_write_at(fd, pieces.first, pieces.first_bytes, 0);
+  return error == 0 ? sys_write_at(fd, pieces.second, pieces.second_bytes, pieces.first_bytes) : error;
 }
 
 static int copy_stretch(const void *context, int fd) {
   const damaged_stretch *stretch = context;
-  return sys_write_at(fd, stretch->bytes, stretch->of.to - stretch->of.from, 0);
+  return sys_write_at(fd, stretch->bytes, stretch->count, 0);
 }
 
 /* Makes the copy that `lane` describes; `fill` writes its bytes. */
 static int make_lane(int directory, const damaged_lane *lane, filler fill, const void *context) {
   int quarantine = open_quarantine(directory);
   if (quarantine < 0) return quarantine;
+  pieces pieces = pieces_of(lane);
   char name[NAME_ROOM];
   snprintf(name, sizeof name, "lane-%016llx-%u-%llu", (unsigned long long)lane->opening, lane->lane,
            (unsigned long long)lane->from);
@@ -253,7 +258,7 @@ static int make_lane(int directory, const damaged_lane *lane, filler fill, const
                .reason = HOLE_DAMAGED,
                .lane = lane->lane,
                .position = lane->from,
-               .bytes = lane->to - lane->from,
+               .bytes = pieces.first_bytes + pieces.second_bytes,
                .first_offset = lane->first_offset};
   int result = make(quarantine, name, &note, fill, context);
   sys_close(quarantine);
@@ -263,16 +268,13 @@ static int make_lane(int directory, const damaged_lane *lane, filler fill, const
 int quarantine_lane(int directory, const damaged_lane *lane) { return make_lane(directory, lane, copy_lane, lane); }
 
 damaged_stretch *quarantine_take(const damaged_lane *lane) {
-  damaged_stretch *stretch = malloc(sizeof *stretch + (lane->to - lane->from));
+  pieces pieces = pieces_of(lane);
+  uint64_t count = pieces.first_bytes + pieces.second_bytes;
+  damaged_stretch *stretch = malloc(sizeof *stretch + count);
   if (!stretch) return NULL;
-  stretch->next = NULL;
-  stretch->of = *lane;
-  for (uint64_t at = lane->from; at < lane->to;) {
-    const uint8_t *bytes;
-    uint64_t count = piece(lane, at, &bytes);
-    memcpy(stretch->bytes + (at - lane->from), bytes, count);
-    at += count;
-  }
+  *stretch = (damaged_stretch){.of = *lane, .count = count};
+  memcpy(stretch->bytes, pieces.first, pieces.first_bytes);
+  memcpy(stretch->bytes + pieces.first_bytes, pieces.second, pieces.second_bytes);
   return stretch;
 }
 

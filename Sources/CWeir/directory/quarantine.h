@@ -49,6 +49,7 @@ typedef struct damaged_lane {
 typedef struct damaged_stretch {
   struct damaged_stretch *next;
   damaged_lane of;
+  uint64_t count;
   uint8_t bytes[];
 } damaged_stretch;
 

@@ -477,6 +477,7 @@ weir_status weir_seal(weir_log *producer, uint64_t timeout_ns, uint64_t *next_of
   uint64_t end = __atomic_load_n(&log->sealer.next_offset, __ATOMIC_RELAXED);
   /* Without more time, too: a later pass seals what is in the log by now. */
   if (status == WEIR_OK || status == WEIR_ERROR_TIMEOUT) order_seal(log, end);
+  if (status == WEIR_ERROR_TIMEOUT) bell_ring(&log->intake); /* the drainer may sleep by now */
   if (status == WEIR_OK) status = wait_for_drain(&log->intake, deadline, error);
   if (next_offset) *next_offset = end;
   callers_leave(&log->intake);

@@ -317,9 +317,12 @@ int sys_remove_blocks(int fd, uint64_t from, uint64_t bytes) {
   return allocate_in_pieces(fd, from, bytes, bare_fallocate, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE);
 }
 
+/* The kernel refuses a range that begins within a page, and rounds up where the range ends. */
 int sys_remove_pages(uint8_t *address, uint64_t bytes) {
   FAULT();
-  return madvise(address, bytes, MADV_REMOVE) == 0 ? 0 : -errno;
+  uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), before = -(uintptr_t)address & (page - 1);
+  if (bytes < before + page) return 0;
+  return madvise(address + before, (bytes - before) & ~(page - 1), MADV_REMOVE) == 0 ? 0 : -errno;
 }
 
 int sys_is_hole(int fd, uint64_t from, uint64_t bytes) {

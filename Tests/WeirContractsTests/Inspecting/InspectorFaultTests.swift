@@ -42,6 +42,20 @@ struct InspectorFaultTests {
     }
   }
 
+  /// Also after a silence, in which the thread finds nothing to do but a move of the cursor that it can't make.
+  @Test func `an inspection without a cursor goes on after a silence`() throws {
+    try withDirectory { directory in
+      try Data().write(to: URL(filePath: directory + "/cursors"))
+      let tracker = try InspectedTracker(directory: directory, configuration: inspected())
+      for round in 1...2 {
+        #expect(tracker.track("order", fields: ["number": 1]).isAccepted)
+        #expect(try tracker.inspector.inspect().inspected == UInt64(round))
+        Thread.sleep(forTimeInterval: 0.5)
+      }
+      try tracker.close()
+    }
+  }
+
   @Test func `the log of violations is bounded`() throws {
     try withDirectory { directory in
       let limit = Inspector.Configuration.leastLogBytes

@@ -397,6 +397,30 @@ struct BatchDeliveryTests {
     }
   }
 
+  @Test func `a worker sleeps while the log can't be read, whatever is captured`() async throws {
+    try await withDirectoryAsync { directory in
+      let tracker = try Tracker(directory: directory, configuration: quiet())
+      let (looks, fails) = (Atomic<Int>(0), Atomic<Bool>(false))
+      let calls = SystemCalls { call in
+        guard call == .list else { return nil }
+        looks.wrappingAdd(1, ordering: .relaxed)
+        return fails.load(ordering: .relaxed) ? EMFILE : nil
+      }
+      let dispatcher = try dispatcher(tracker) { $0.calls = calls }
+      try dispatcher.add(batchesTo: ScriptedBatches(), options: .whenAsked)
+      // The worker has everything, and sleeps until events come.
+      #expect(await eventually { looks.load(ordering: .relaxed) > 0 })
+      fails.store(true, ordering: .relaxed)
+      try capture(10, in: tracker)
+      try await Task.sleep(for: .milliseconds(300))
+      let before = looks.load(ordering: .relaxed)
+      try capture(10, from: 10, in: tracker)
+      try await Task.sleep(for: .milliseconds(300))
+      #expect(looks.load(ordering: .relaxed) - before < 1_000)
+      await dispatcher.shutdown(budget: .zero)
+    }
+  }
+
   @Test func `a provider that begins in the middle of a segment is told of the events from there on`() async throws {
     try await withDirectoryAsync { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet { $0.whenFull = .block })

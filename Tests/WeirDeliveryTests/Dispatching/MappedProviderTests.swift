@@ -1,5 +1,7 @@
 // MappedProvider: what one provider's events get, which are for it, and that the ledger says no more than is true.
 
+import Dispatch
+import Synchronization
 import TestSupport
 import Testing
 import WeirTesting
@@ -124,6 +126,25 @@ struct MappedProviderTests {
       #expect(stage.entry("all").acknowledged == 21)
       try await stage.close()
       #expect(some.calls.last == .shutdown)
+    }
+  }
+
+  /// The end of a backlog may be minutes away: meanwhile orders are taken, and the cursor moves.
+  @Test func `a backlog that is not for the provider holds nothing else up`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      try stage.capture(110_000)
+      let (seen, gate) = (Atomic<Int>(0), DispatchSemaphore(value: 0))
+      let mapper = EventMapper(
+        .only { _ in
+          if seen.wrappingAdd(1, ordering: .relaxed).newValue == 105_000 { gate.wait() }
+          return false
+        })
+      try stage.dispatcher.add(ScriptedProvider().mapped(by: mapper))
+      #expect(await eventually { stage.entry().lost[.withheld] ?? 0 >= 100_000 })
+      gate.signal()
+      #expect(await stage.run { stage.entry().lost == [.withheld: 110_000] })
+      try await stage.close()
     }
   }
 
