@@ -49,6 +49,18 @@ import Testing
         }
       }
 
+      /// The command asks for the events that are there, whatever the plan's triggers wait for.
+      @Test(arguments: [#"["count"]"#, #"["count", "interval", "shutdown"]"#])
+      func `a plan without the trigger demand is delivered to the end`(triggers: String) throws {
+        let scratch = try Scratch()
+        try Tool.record(scratch("log"), sending: Numbered.lines(1...20))
+        let plan = try scratch.file(
+          "plan.json",
+          #"{"providers": {"a": {"to": "out", "flush": {"triggers": \#(triggers), "interval": "1h"}}}}"#)
+        try Tool.require(Tool.run("deliver", scratch("log"), "--plan", plan), code: 0, "weir deliver --plan")
+        #expect(try Self.delivered(scratch("out")) == Array(1...20))
+      }
+
       @Test func `a second delivery of the same name is refused as locked, one of another name is not`() throws {
         let scratch = try Scratch()
         try Tool.record(scratch("log"), sending: Numbered.lines(1...10))
