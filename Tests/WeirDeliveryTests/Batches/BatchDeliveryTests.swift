@@ -400,7 +400,8 @@ struct BatchDeliveryTests {
   @Test func `a worker sleeps while the log can't be read, whatever is captured`() async throws {
     try await withDirectoryAsync { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())
-      let (looks, fails) = (Atomic<Int>(0), Atomic<Bool>(false))
+      let looks = Atomic<Int>(0)
+      let fails = Atomic<Bool>(false)
       let calls = SystemCalls { call in
         guard call == .list else { return nil }
         looks.wrappingAdd(1, ordering: .relaxed)

@@ -134,7 +134,8 @@ struct MappedProviderTests {
     try await withDirectoryAsync { directory in
       let stage = try DeliveryStage(directory)
       try stage.capture(110_000)
-      let (seen, gate) = (Atomic<Int>(0), DispatchSemaphore(value: 0))
+      let seen = Atomic<Int>(0)
+      let gate = DispatchSemaphore(value: 0)
       let mapper = EventMapper(
         .only { _ in
           if seen.wrappingAdd(1, ordering: .relaxed).newValue == 105_000 { gate.wait() }
