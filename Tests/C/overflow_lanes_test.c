@@ -266,30 +266,6 @@ static void given_back(const char *ring) {
   scratch_remove(folder);
 }
 
-static void leaves_without_a_pause(const char *ring) {
-  test("a thread that captures without a pause goes back to its own lane");
-  char *folder = scratch();
-  const char *directory = join(folder, "log");
-  const weir_options options = stalling_options(ring, 64);
-  weir_log *log = open_log(directory, &options);
-  uint32_t type = define_numbered(log);
-  uint64_t number = 0, refused = 0;
-  stop_drainer(log, type, 0, &number);
-  fill_lane(log, type, 0, &number);
-  CHECK_EQUAL(refusals_in_time(log, type, 0, &number, 2 * LANE / RECORD), 0);
-  CHECK_EQUAL(taken_overflow(log), 1);
-  set_gate(0);
-  for (uint64_t until = now_ns() + HANG_NS, next; taken_overflow(log) > 0 && now_ns() < until;) {
-    refused += refusals(log, type, 0, &number, 1);
-    for (next = now_ns() + 1500; now_ns() < next;) continue; /* less than a pass takes */
-  }
-  CHECK_EQUAL(taken_overflow(log), 0);
-  settle(log, type, 0, &number);
-  close_and_free(log);
-  check_log(directory, 1, &number, refused);
-  scratch_remove(folder);
-}
-
 static void beyond_the_budget(const char *ring) {
   test("what overflow_bytes has no room for is refused, and counted");
   char *folder = scratch();
@@ -752,7 +728,6 @@ int main(void) {
     grows_and_shrinks(ring, "with the ring in memory none is refused, and the memory is given back");
     counts_threads(ring);
     given_back(ring);
-    leaves_without_a_pause(ring);
     beyond_the_budget(ring);
     large_events(ring);
     waits(ring);

@@ -143,13 +143,21 @@ static void note_borrowed(lane *lane) {
   }
 }
 
+/* Gives a lane back. If it is an overflow lane, the prefaulter, which may sleep, is to see to its memory. */
+static void give_back(intake *intake, lane *lane) {
+  lane_give_back(lane);
+  if (lane_overflows(intake, lane)) overflow_lanes_ring(intake);
+}
+
 static void return_borrowed(lane *lane) {
+  weir_log *log = lane->producer.log; /* null in a child of a bare clone */
   INVARIANT(this_thread.borrows > 0);
   for (int i = 0; i < THREAD_BORROWS; i++) {
     if (this_thread.borrowed[i] == lane) this_thread.borrowed[i] = NULL;
   }
   this_thread.borrows--;
-  lane_give_back(lane);
+  if (log) give_back(intake_of(log), lane);
+  else lane_give_back(lane);
 }
 
 void weir_after_commit(weir_lane *producer) {
@@ -225,19 +233,12 @@ void lane_unreference(intake *intake) {
   if (__atomic_sub_fetch(&intake->references, 1, __ATOMIC_ACQ_REL) == 0) intake->release(intake); /* L10 */
 }
 
-/* Gives a lane of the thread's back; the prefaulter may sleep, and sees to the memory of an overflow lane. */
-static void give_back(intake *intake, weir_lane *producer) {
-  lane *lane = lane_of(producer);
-  lane_give_back(lane);
-  if (lane_overflows(intake, lane)) overflow_lanes_ring(intake);
-}
-
 static void give_back_previous(intake *intake, thread_entry *entry) {
   weir_lane *previous = entry->previous;
   if (!previous) return;
   entry->previous = NULL;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  give_back(intake, previous);
+  give_back(intake, lane_of(previous));
 }
 
 /* Drops a thread's entry for a log and gives its lane back. No capture may be in progress in that lane. */
@@ -248,9 +249,9 @@ static void forget(thread_entry *entry) {
   if (weir_this_lane == lane) __atomic_store_n(&weir_this_lane, NULL, __ATOMIC_RELAXED);
   __atomic_signal_fence(__ATOMIC_SEQ_CST); /* a signal handler must not find the lane once others may take it */
   give_back_previous(intake, entry);
-  if (entry->home) give_back(intake, entry->home);
+  if (entry->home) give_back(intake, lane_of(entry->home));
   entry->home = NULL;
-  give_back(intake, lane);
+  give_back(intake, lane_of(lane));
   lane_unreference(intake);
 }
 
@@ -403,7 +404,7 @@ static weir_lane *own_lane(intake *intake) {
 static lane *take_overflow(intake *intake, uint32_t from) {
   choice choice = take_lane(intake, from, intake->lane_count, 0);
   if (choice.best) return choice.best;
-  if (choice.full) lane_give_back(choice.full);
+  if (choice.full) give_back(intake, choice.full);
   return NULL;
 }
 

@@ -129,19 +129,17 @@ static use look(const intake *intake) {
 
 /*
  * Keeps `ahead` lanes ready from the number `next` on, where threads go on to, and gives the memory of all other lanes
- * back that are drained. If there are fewer from there on, the first ones are kept ready, too: threads that are in their
- * own lanes can go on to those. Whether there are lanes that nobody has, and that are kept or not drained yet.
+ * back that are drained. With `wraps`, goes on at the first one where there are fewer: threads that are in their own
+ * lanes can go on to that. Whether there are lanes that nobody has, and that are kept or not drained yet.
  */
-static int tend(intake *intake, uint32_t next, uint32_t ahead) {
-  uint32_t in_play = lanes_in_play(intake), kept = 0, above = intake->lane_count - next;
-  uint32_t below = ahead > above ? ahead - above : 0;
+static int tend(intake *intake, uint32_t next, uint32_t ahead, int wraps) {
+  uint32_t first = intake->first_overflow, count = intake->lane_count - first, kept = 0;
   int error = 0, more = 0;
-  for (uint32_t i = intake->first_overflow; i < intake->lane_count; i++) {
+  for (uint32_t n = 0; n < count; n++) {
+    uint32_t i = first + (next - first + n) % count;
     lane *lane = &intake->lanes[i];
-    int keeps = (i >= next ? kept < ahead : kept < below) && error == 0;
-    if (!keeps && i >= in_play) break;
-    int ready = lane_is_ready(lane);
-    if (keeps ? ready && left_in(lane) > 0 : !ready) continue;
+    int keeps = (i >= next || wraps) && kept < ahead, ready = lane_is_ready(lane);
+    if (keeps ? ready ? left_in(lane) > 0 : error != 0 : !ready) continue;
     if (keeps && ready) { /* not taken: a thread that came meanwhile would find no lane */
       if (lane_is_taken(lane)) continue;
       if (!intake->ring.in_memory) populate(intake, lane); /* its pages may have been written back since */
@@ -171,6 +169,6 @@ int overflow_lanes_tend(intake *intake) {
   if (intake->first_overflow == intake->lane_count) return 0;
   int wanted = overflow_lanes_wanted(intake);
   use use = look(intake);
-  int more = tend(intake, use.next, wanted || use.behind ? kept_ready(intake) : 0);
+  int more = tend(intake, use.next, wanted || use.behind ? kept_ready(intake) : 0, wanted);
   return wanted || (more && !intake_is_stuck(intake)); /* what is drained wakes the prefaulter, too */
 }

@@ -235,6 +235,11 @@ static pieces pieces_of(const damaged_lane *lane) {
   return pieces;
 }
 
+uint64_t quarantine_bytes(const damaged_lane *lane) {
+  pieces pieces = pieces_of(lane);
+  return pieces.first_bytes + pieces.second_bytes;
+}
+
 static int copy_lane(const void *context, int fd) {
   pieces pieces = pieces_of(context);
   int error = sys_write_at(fd, pieces.first, pieces.first_bytes, 0);
@@ -243,14 +248,13 @@ static int copy_lane(const void *context, int fd) {
 
 static int copy_stretch(const void *context, int fd) {
   const damaged_stretch *stretch = context;
-  return sys_write_at(fd, stretch->bytes, stretch->count, 0);
+  return sys_write_at(fd, stretch->bytes, quarantine_bytes(&stretch->of), 0);
 }
 
 /* Makes the copy that `lane` describes; `fill` writes its bytes. */
 static int make_lane(int directory, const damaged_lane *lane, filler fill, const void *context) {
   int quarantine = open_quarantine(directory);
   if (quarantine < 0) return quarantine;
-  pieces pieces = pieces_of(lane);
   char name[NAME_ROOM];
   snprintf(name, sizeof name, "lane-%016llx-%u-%llu", (unsigned long long)lane->opening, lane->lane,
            (unsigned long long)lane->from);
@@ -258,7 +262,7 @@ static int make_lane(int directory, const damaged_lane *lane, filler fill, const
                .reason = HOLE_DAMAGED,
                .lane = lane->lane,
                .position = lane->from,
-               .bytes = pieces.first_bytes + pieces.second_bytes,
+               .bytes = quarantine_bytes(lane),
                .first_offset = lane->first_offset};
   int result = make(quarantine, name, &note, fill, context);
   sys_close(quarantine);
@@ -269,10 +273,9 @@ int quarantine_lane(int directory, const damaged_lane *lane) { return make_lane(
 
 damaged_stretch *quarantine_take(const damaged_lane *lane) {
   pieces pieces = pieces_of(lane);
-  uint64_t count = pieces.first_bytes + pieces.second_bytes;
-  damaged_stretch *stretch = malloc(sizeof *stretch + count);
+  damaged_stretch *stretch = malloc(sizeof *stretch + quarantine_bytes(lane));
   if (!stretch) return NULL;
-  *stretch = (damaged_stretch){.of = *lane, .count = count};
+  *stretch = (damaged_stretch){.of = *lane};
   memcpy(stretch->bytes, pieces.first, pieces.first_bytes);
   memcpy(stretch->bytes + pieces.first_bytes, pieces.second, pieces.second_bytes);
   return stretch;

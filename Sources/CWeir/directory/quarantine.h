@@ -49,9 +49,11 @@ typedef struct damaged_lane {
 typedef struct damaged_stretch {
   struct damaged_stretch *next;
   damaged_lane of;
-  uint64_t count;
   uint8_t bytes[];
 } damaged_stretch;
+
+/* How many bytes a copy of it has: more than the stretch if that lies across the lane's end. */
+uint64_t quarantine_bytes(const damaged_lane *lane);
 
 /* Copies damaged bytes of a lane to quarantine/lane-<opening>-<lane>-<from>. */
 int quarantine_lane(int directory, const damaged_lane *lane);

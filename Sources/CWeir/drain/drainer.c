@@ -600,7 +600,7 @@ static int anything_to_do(const drainer *drainer) {
     const lane_control *control = intake->lanes[i].control;
     if (__atomic_load_n(&control->tail, __ATOMIC_ACQUIRE) > head_position(load(&control->head))) return 1; /* L6 */
   }
-  return is_poisoned(drainer) ||                                     /* D6 */
+  return is_poisoned(drainer) || is_seal_wanted(drainer) ||          /* D6, E4 */
          __atomic_load_n(&drainer->stopping, __ATOMIC_ACQUIRE) ||    /* E3 */
          __atomic_load_n(&intake->refused, __ATOMIC_ACQUIRE) ||      /* E2 */
          __atomic_load_n(&intake->requests.made, __ATOMIC_ACQUIRE) != load(&intake->requests.done); /* D3 */

@@ -20,8 +20,8 @@
  * prefaulter sleeps without an end once nothing moves.
  *
  * label store                               load                              what it guarantees
- * P1    who stops: stopping, then           prefaulter: bell (acquire), then  a stop is seen, or ends the wait
- *       bell + 1 (release)                  stopping; then waits for bell
+ * P1    who rings: stopping, or a lane's    prefaulter: bell (acquire), then  what is rung for is seen, or ends the
+ *       taken, then bell + 1 (release)      the rest; then waits for bell     wait
  *
  * asleep orders nothing: a drainer that does not see it wakes the prefaulter with its next block.
  */

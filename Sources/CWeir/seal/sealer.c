@@ -315,7 +315,7 @@ static void count_unkept(sealer *sealer, uint64_t bytes) {
 /* Writes the oldest stretch to quarantine/, off the mutex meanwhile. After a failure it stays, unless `last_time`. */
 static void copy_damaged(sealer *sealer, int last_time) {
   damaged_stretch *stretch = sealer->damaged;
-  uint64_t bytes = stretch->of.to - stretch->of.from;
+  uint64_t bytes = quarantine_bytes(&stretch->of);
   pthread_mutex_unlock(&sealer->worker.mutex);
   int error = quarantine_stretch(sealer->intake->held->directory, stretch);
   pthread_mutex_lock(&sealer->worker.mutex);
@@ -330,7 +330,7 @@ static void copy_damaged(sealer *sealer, int last_time) {
 }
 
 void sealer_quarantine(sealer *sealer, const damaged_lane *lane) {
-  uint64_t bytes = lane->to - lane->from;
+  uint64_t bytes = quarantine_bytes(lane);
   pthread_mutex_lock(&sealer->worker.mutex);
   int room = bytes <= MAX_DAMAGED_BYTES - sealer->damaged_bytes; /* only the drainer adds to damaged_bytes */
   pthread_mutex_unlock(&sealer->worker.mutex);

@@ -220,6 +220,7 @@
 #define quarantine_block weir_core_quarantine_block
 #define quarantine_copy weir_core_quarantine_copy
 #define quarantine_file weir_core_quarantine_file
+#define quarantine_bytes weir_core_quarantine_bytes
 #define quarantine_lane weir_core_quarantine_lane
 #define quarantine_stretch weir_core_quarantine_stretch
 #define quarantine_take weir_core_quarantine_take

@@ -321,7 +321,7 @@ int sys_remove_blocks(int fd, uint64_t from, uint64_t bytes) {
 int sys_remove_pages(uint8_t *address, uint64_t bytes) {
   FAULT();
   uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), before = -(uintptr_t)address & (page - 1);
-  if (bytes < before + page) return 0;
+  if (bytes < before + page) return -EINVAL;
   return madvise(address + before, (bytes - before) & ~(page - 1), MADV_REMOVE) == 0 ? 0 : -errno;
 }
 

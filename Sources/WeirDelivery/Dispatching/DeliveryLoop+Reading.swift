@@ -6,6 +6,7 @@ extension DeliveryLoop {
   /// Reads new events, as many as the policy allows to be held, of a limited number of offsets. However few of the
   /// events the provider gets, its orders are taken, its cursor moves and its held events leave in between.
   func read() {
+    hasMore = false
     guard ending != .removal, ending != .abandonment, isReading, clock.now >= nextRead else { return }
     guard reader.mayHaveMore(after: span.end, orders.log) else { return reachedEnd() }
     // Read once: the events that are read together come at the same time.
@@ -14,7 +15,8 @@ extension DeliveryLoop {
       let limit = span.end + max(Self.mostRead, Offset(orders.options.flush.maximumEvents))
       while isReading {
         guard span.end < limit else {
-          isAtEnd = false
+          hasMore = true
+          plan.hasMore()
           break
         }
         switch try reader.next(from: span.end) {

@@ -32,6 +32,8 @@ final class DeliveryLoop {
   var pause: Duration
   /// Whether the last check reached the end of the log, without an error.
   var isAtEnd = false
+  /// Whether the last check ended before the end of the log although there was room for more events.
+  var hasMore = false
 
   // The state of the provider.
   var isSetUp = false
@@ -146,16 +148,16 @@ final class DeliveryLoop {
       }
       call = .cancelled
       defer { call = nil }
-      return wait(until: nil)
+      return waitForTurn(until: nil)
     }
-    if let stop, now < stop.nextTry { return wait(until: stop.nextTry) }
-    guard now >= quietUntil else { return wait(until: quietUntil) }
+    if let stop, now < stop.nextTry { return waitForTurn(until: stop.nextTry) }
+    guard now >= quietUntil else { return waitForTurn(until: quietUntil) }
     // Further rejected events would have to be held as well.
-    guard !isBurialHeldUp else { return wait(until: nextBurial) }
+    guard !isBurialHeldUp else { return waitForTurn(until: nextBurial) }
     guard isSetUp else { return setUp() }
     let most = min(orders.options.flush.maximumEvents, callSize.most ?? .max)
     switch breaker.permission(at: now) {
-    case .nothing(let until): wait(until: until)
+    case .nothing(let until): waitForTurn(until: until)
     case .everything where stop == nil: deliver(most: most)
     case .everything: deliver(most: min(most, orders.options.backoff.probeEvents))
     case .probe(let events): deliver(most: min(most, events))
@@ -175,12 +177,17 @@ final class DeliveryLoop {
       // A time that has already passed ends the wait immediately. Without it, the wait would never end.
       let turn = due == 0 ? plan.nextLook(after: now) : nil
       let time = least(until, turn)
-      if isReading { waitForNews(until: time) } else { wait(until: least(time, signals.nextLook)) }
+      if isReading, !hasMore { waitForNews(until: time) } else { waitForTurn(until: least(time, signals.nextLook)) }
     }
   }
 
   /// The earliest of these times, or `nil` if there are none.
   func least(_ times: Duration?...) -> Duration? { times.compactMap { $0 }.min() }
+
+  /// Waits as ``wait(until:)`` does, unless there is more to read.
+  private func waitForTurn(until time: Duration?) {
+    if !hasMore { wait(until: time) }
+  }
 
   /// Waits until there are orders or news, until `time`, or until the cursor must be moved.
   func wait(until time: Duration?) {

@@ -116,6 +116,11 @@ struct FlushPlan: Sendable {
     endFlushIfDone()
   }
 
+  /// Notes that a check of the log ended before its end, and read nothing that is held.
+  mutating func hasMore() {
+    isAtEnd = false
+  }
+
   /// Notes that the oldest held events left: they went out, or did not have to go out.
   mutating func left(events count: Int) {
     precondition(count <= events)

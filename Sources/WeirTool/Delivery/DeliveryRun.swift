@@ -179,7 +179,7 @@
           try? await Task.sleep(for: max(taken, Self.interval))
         } else {
           // To count a log of many segments takes long, and a flush that is too short for it never knows the end.
-          timeout = min(timeout * 2, Self.longestFlush)
+          timeout = min(timeout * 2, max(Self.longestFlush, taken * 2))
         }
       }
     }

@@ -59,7 +59,7 @@
           }
         }
       }
-      // A delivery from the command line asks for all events that are there, whatever else makes them go out.
+      // Unless it follows the log, a command ends with a flush, whatever else makes events go out.
       return made.map { provider, options in
         var options = options
         options.flush.triggers.insert(.demand)
