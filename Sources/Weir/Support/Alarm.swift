@@ -84,7 +84,7 @@ package final class Alarm: Sendable {
   private static let longestSleep = Duration.seconds(1 << 30)
 
   /// Rings once the clock reaches `time`. The task is no child of its caller's, whose cancellation must not end it.
-  private func ring(at time: Duration, _ clock: DeliveryClock) -> Task<Void, Never> {
+  package func ring(at time: Duration, _ clock: DeliveryClock) -> Task<Void, Never> {
     // System clocks end the process for times that they can't represent, so a long sleep is split.
     let end = min(time, clock.now + Self.longestSleep)
     return Task {
