@@ -1,5 +1,7 @@
 // Alarm: wakes a task or a thread when it is rung, or at a given time.
 
+import Synchronization
+
 /// Wakes one task or one thread. A ring before the wait is kept and ends the next wait, so no ring is missed. Several
 /// kept rings count as one.
 package final class Alarm: Sendable {
@@ -35,8 +37,14 @@ package final class Alarm: Sendable {
   }
 
   private let state = Monitor(State())
+  /// Rings at the end of a task's last wait.
+  private let sleeper = Mutex<(end: Duration, task: Task<Void, Never>)?>(nil)
 
   package init() {}
+
+  deinit {
+    sleeper.withLock { $0?.task.cancel() }
+  }
 
   /// Wakes the task or thread that waits. If none waits, the next wait ends at once. Any thread may call this.
   package func ring() {
@@ -55,12 +63,20 @@ package final class Alarm: Sendable {
   /// must check whether there is something to do. Cancelling the task does not end the wait.
   package func wait(until time: Duration?, _ clock: DeliveryClock) async {
     if let time, time <= clock.now { return }
-    let sleeper = time.map { ring(at: $0, clock) }
+    keepSleeper(until: time, clock)
     await withCheckedContinuation { continuation in
       let isWaiting = state.change(wakes: false) { $0.begin(.task(continuation), until: time) }
       if !isWaiting { continuation.resume() }
     }
-    sleeper?.cancel()
+  }
+
+  /// Waits that end at the same time share a sleeper: one that is cancelled keeps its memory until its time.
+  private func keepSleeper(until time: Duration?, _ clock: DeliveryClock) {
+    sleeper.withLock { sleeper in
+      guard sleeper?.end != time else { return }
+      sleeper?.task.cancel()
+      sleeper = time.map { ($0, ring(at: $0, clock)) }
+    }
   }
 
   /// 1 minute. The monotonic clock, by which threads wait, stands still while the machine is suspended.
@@ -84,12 +100,12 @@ package final class Alarm: Sendable {
   private static let longestSleep = Duration.seconds(1 << 30)
 
   /// Rings once the clock reaches `time`. The task is no child of its caller's, whose cancellation must not end it.
-  package func ring(at time: Duration, _ clock: DeliveryClock) -> Task<Void, Never> {
+  private func ring(at time: Duration, _ clock: DeliveryClock) -> Task<Void, Never> {
     // System clocks end the process for times that they can't represent, so a long sleep is split.
     let end = min(time, clock.now + Self.longestSleep)
-    return Task {
+    return Task { [weak self] in
       do { try await clock.sleep(until: end) } catch { return }
-      self.ring()
+      self?.ring()
     }
   }
 }

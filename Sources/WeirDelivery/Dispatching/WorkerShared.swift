@@ -167,13 +167,10 @@ extension DeliveryClock {
     let alarm = Alarm()
     for worker in workers { worker.shared.watch(alarm) }
     defer { for worker in workers { worker.shared.unwatch(alarm) } }
-    // Once for all waits: a sleep that is cancelled keeps its memory until its time, and each call is a piece of news.
-    let sleeper = time.map { alarm.ring(at: $0, self) }
-    defer { sleeper?.cancel() }
     await withTaskCancellationHandler {
       while !condition() {
         if let time, now >= time { return }
-        await alarm.wait(until: nil, self)
+        await alarm.wait(until: time, self)
       }
     } onCancel: {
       alarm.ring()
