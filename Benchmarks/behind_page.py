@@ -181,17 +181,13 @@ def readme(results, source):
 
   def opening(subject): return results.value(bench="opening", subject=subject)
 
-  def request(subject): return results.value(bench="request", subject=subject)
-
   drained = results.find(bench="draining", subject="weir-c", threads=2)
   behind = results.find(bench="draining", subject="weir-c", threads=1)
   delivered = {line["subject"]: line for line in results.find(bench="delivery-events", events=1_000_000)}
-  ratio = results.value("ratio", bench="service", subject="with Weir")
-  silent = {line["subject"]: line for line in results.find(bench="follow-idle")}
-  needed = [capture("weir-swift"), capture("floor"), capture("weir-swift-codable"), drained, behind, ratio, silent,
-            delivered, opening("first event in a new log"), request("inspector")]
+  needed = [capture("weir-swift"), capture("floor"), capture("weir-swift-codable"), drained, behind, delivered,
+            opening("first event in a new log")]
   if not all(needed): return None
-  files, http, follower = delivered["files"], delivered["http json"], silent["deliver --follow"]
+  files, http = delivered["files"], delivered["http json"]
   rows = [
     ["`track`, encoded by hand or by `@Event`",
      f'{number(capture("weir-swift"))} ns (p99 {number(capture("weir-swift", "p99"))}); a bare copy into a mapped file'
@@ -204,12 +200,7 @@ def readme(results, source):
     ["first event after opening a log",
      f'{number(opening("first event in a new log"))} ms; after a kill at full speed'
      f' {number(opening("first event after a kill"))} ms'],
-    ["a request: user, field and view bound at once; an event checked by an inspector",
-     f'{number(request("binding user, fields and view"))} ns; {number(request("inspector"))} ns'],
-    ["a small web service with 1.25 events a request", f"{ratio:.2f} of the requests that it does without Weir"],
     ["delivery to JSON Lines; over HTTP",
      f'{files["events_per_second"]:,.0f} and {http["events_per_second"]:,.0f} events a second,'
-     f' {files["cpu_ns"]:,.0f} and {http["cpu_ns"]:,.0f} ns of processor time an event'],
-    ["`weir deliver --follow` of a silent log",
-     f'{follower["wakeups"]:.1f} wake-ups a second, {follower["percent"]:.3f} % of a core']]
+     f' {files["cpu_ns"]:,.0f} and {http["cpu_ns"]:,.0f} ns of processor time an event']]
   return table(["", ""], rows) + f"\n\n{source}"

@@ -186,7 +186,6 @@ def main():
   rewrite(page, "capture", capture_table(results))
   rewrite(page, "sizes", sizes_table(results))
   rewrite(page, "coarse", ratio_table(results, "coarse"))
-  if results.find(bench="codable"): rewrite(page, "older", "")
   rewrite(page, "codable", ratio_table(results, "codable"))
   rewrite(page, "tail", tail_table(results))
   rewrite(page, "saturation", saturation_table(results))
