@@ -204,6 +204,7 @@
 #define overflow_is_drained weir_core_overflow_is_drained
 #define overflow_is_fit weir_core_overflow_is_fit
 #define overflow_lanes_count weir_core_overflow_lanes_count
+#define overflow_lanes_ring weir_core_overflow_lanes_ring
 #define overflow_lanes_tend weir_core_overflow_lanes_tend
 #define overflow_lanes_wanted weir_core_overflow_lanes_wanted
 #define overflow_lanes_watch weir_core_overflow_lanes_watch
