@@ -279,9 +279,14 @@ typedef struct after {
 
 /*
  * A thread's events ascend within each lane. Between lanes they ascend, too, as long as no offset is missing: where the
- * power cut took blocks of a lane, what the ring has of that lane comes after what the log kept of later lanes.
+ * power cut took blocks of a lane, what the ring has of that lane comes after what the log kept of later lanes. With
+ * overflow lanes, to which threads go and from which they come back, also where no block was taken for sure: blocks that
+ * are taken from the log's end leave no gap, and what they had comes from the ring, in the order of the lanes.
  */
 static void hold_order(const holding *holding, const judged_event *event, after *after) {
+  const image_plan *image = holding->image;
+  int whole = image->contents == CONTENTS_NEW && image->names == NAMES_NEW && !image->old_sizes;
+  if (holding->run->plan.overflow_bytes > 0 && !whole) after->any = 0;
   uint64_t lane = event->id.sequence >> 48, *of_lane = &after->lanes[lane < JUDGE_LANES ? lane : JUDGE_LANES - 1];
   if (event->number < after->any || event->number < *of_lane) {
     judge_fault(holding->judge, "event %" PRIu64 " of thread %u is out of order", event->number, event->thread);
