@@ -226,7 +226,10 @@ static void note_directory_sync(recording *recording, int fd) {
   }
 }
 
-/* Zeros that were written are no longer what a block happens to hold. */
+/*
+ * Zeros that were written are no longer what a block happens to hold. To map a file with all its pages makes them
+ * dirty: the next sync writes them, whatever is stored to them.
+ */
 static void note_write(recording *recording, const weir_call *call) {
   recorded_file *file = file_by_inode(recording, inode_of(call->fd));
   uint64_t end = call->at + call->bytes;
@@ -250,7 +253,8 @@ static void note_call(recording *recording, const weir_call *call) {
     recording->maps[recording->map_count].bytes = call->bytes;
     recording->maps[recording->map_count++].inode = inode_of(call->fd);
   }
-  if (strcmp(call->operation, "sys_write_at") == 0) note_write(recording, call);
+  int writes = strcmp(call->operation, "sys_write_at") == 0 || strcmp(call->operation, "sys_map") == 0;
+  if (writes) note_write(recording, call);
   if (strcmp(call->operation, "sys_sync_data") == 0) note_sync(recording, inode_of(call->fd), 0, UINT64_MAX);
   if (strcmp(call->operation, "sys_sync_mapped") == 0) note_mapped_sync(recording, call);
   if (strcmp(call->operation, "sys_sync_directory") == 0) note_directory_sync(recording, call->fd);
