@@ -168,11 +168,11 @@ typedef struct weir_options {
  * on in an overflow lane, before full_wait_ns and full_policy count. There are overflow_bytes / lane_bytes of them, but
  * all lanes of a log are WEIR_MAX_LANES at most. Each takes what any lane takes: lane_bytes, the largest record and
  * 4 KiB, in whole pages; with the defaults all of them take 137.5 MiB. Events in overflow lanes are as safe as in any
- * lane, and in their thread's order. A signal handler's capture to the thread's own lane stays in that lane. Overflow
- * lanes take the ring's memory: page cache, or tmpfs, which counts towards a container's limit. The prefaulter alone
- * makes overflow lanes, so that no capture waits for the disk: where there is no memory, or the file system does not
- * answer the fallocate, captures are refused as FULL. While the log can't grow, as on a full disk, no thread goes on in
- * an overflow lane: full_policy counts.
+ * lane, and in their thread's order; after a power cut that took blocks of the log, in the order of each lane. A signal
+ * handler's capture to the thread's own lane stays in that lane. Overflow lanes take the ring's memory: page cache, or
+ * tmpfs, which counts towards a container's limit. The prefaulter alone makes overflow lanes, so that no capture waits
+ * for the disk: where there is no memory, or the file system does not answer the fallocate, captures are refused as
+ * FULL. While the log can't grow, as on a full disk, no thread goes on in an overflow lane: full_policy counts.
  *
  * Below max_bytes an overflow lane takes its bytes twice while the lane is in use, and two segments' room beside them
  * has to be free. No segment is removed for an overflow lane: with WEIR_LIMIT_DROP_OLDEST a log that has reached its
