@@ -702,6 +702,13 @@ typedef struct weir_skip {
   uint32_t reserved;
 } weir_skip;
 
+/* Where an event lies. */
+typedef struct weir_event_place {
+  char file[64];   /* name in the directory: a segment, or "ring" for an event in a lane of a dead writer */
+  uint64_t block;  /* position of the block's header in the file; of a batch segment in the segment, as `lz4 -dc` gives
+                      it; 0 in the ring */
+} weir_event_place;
+
 typedef struct weir_reader_options {
   uint32_t struct_bytes;
   uint32_t skip_lanes;    /* leave out the lanes of a dead writer: 0 */
@@ -726,6 +733,9 @@ weir_status weir_reader_open(const char *directory, const weir_reader_options *o
  * place of WEIR_END where the directory was removed, also if another directory has its path by now.
  */
 weir_status weir_reader_next(weir_reader *reader, weir_event *event, weir_skip *skip, weir_error *error);
+
+/* Tells where the event lies that the last call of weir_reader_next gave. Without such an event it is meaningless. */
+void weir_reader_place(const weir_reader *reader, weir_event_place *place);
 
 /*
  * Waits until there may be more, at most `timeout_ns` (UINT64_MAX: for ever; 0: just looks): WEIR_OK, and

@@ -48,7 +48,7 @@ final class Announcements: Sendable {
 
   private let tracker: Tracker
   private let clock: ScopeClock
-  private let queue = Monitor(Queue())
+  private let queue = ConditionLock(Queue())
   private let progress = Lock(Progress())
   private let own = Atomic<UInt64>(0)
 

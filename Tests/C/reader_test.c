@@ -54,6 +54,28 @@ static void test_from_offset(fixture *fixture) {
   }
 }
 
+static void test_place(fixture *fixture) {
+  test("the place of each event: its file, and its block's position");
+  weir_reader *reader;
+  weir_event event;
+  weir_skip skip;
+  weir_event_place place;
+  REQUIRE(weir_reader_open(fixture->path, NULL, &reader, NULL) == WEIR_OK);
+  uint64_t found = 0;
+  while (weir_reader_next(reader, &event, &skip, NULL) == WEIR_OK) {
+    weir_reader_place(reader, &place);
+    for (uint64_t i = 0; i < fixture->count; i++) {
+      const expected *expected = &fixture->events[i];
+      if (expected->offset != event.offset) continue;
+      CHECK(strcmp(place.file, names[expected->file]) == 0);
+      CHECK_EQUAL(place.block, expected->file == 3 ? 0 : expected->from);
+      found++;
+    }
+  }
+  CHECK_EQUAL(found, fixture->count);
+  weir_reader_close(reader);
+}
+
 static int in_file(const expected *event, const void *context) { return event->file == *(const uint64_t *)context; }
 
 static void test_files(fixture *fixture) {
@@ -521,6 +543,7 @@ int main(void) {
   build(&fixture);
   test_whole_log(&fixture);
   test_from_offset(&fixture);
+  test_place(&fixture);
   test_files(&fixture);
   test_copied_block(&fixture);
   test_version(&fixture);

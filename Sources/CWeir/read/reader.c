@@ -564,6 +564,13 @@ weir_status weir_reader_next(weir_reader *reader, weir_event *event, weir_skip *
   }
 }
 
+void weir_reader_place(const weir_reader *reader, weir_event_place *place) {
+  int in_lanes = reader->stage == IN_LANES && reader->orphan;
+  memset(place, 0, sizeof *place);
+  snprintf(place->file, sizeof place->file, "%s", in_lanes ? RING_NAME : reader->name.name);
+  place->block = in_lanes ? 0 : reader->scan.block.position;
+}
+
 /* ---- Waiting ----------------------------------------------------------------------------------------------------- */
 
 static int has_news(weir_reader *reader) {

@@ -240,6 +240,23 @@ public final class EventReader {
 }
 
 extension EventReader {
+  /// Where an event lies.
+  package struct Place: Hashable, Sendable {
+    /// The file's name in the log's directory: a segment, or `ring` for an event in a lane of a dead process.
+    package var file: String
+    /// The position of the event's block in the file; of a batch segment, in the segment that was compressed. `nil` for
+    /// an event in a lane.
+    package var block: UInt64?
+  }
+
+  /// Returns the next event with its place, or `nil` if there is none at present.
+  package func nextWithPlace() throws(WeirError) -> (event: EncodedEvent, place: Place)? {
+    guard let block = try nextBlock(most: 1, bytes: 1) else { return nil }
+    var core = weir_event_place()
+    weir_reader_place(reader, &core)
+    return (block[0], Place(file: text(ofCArray: core.file), block: core.block == 0 ? nil : core.block))
+  }
+
   /// Returns the event with this id, or `nil` if the event does not follow. Earlier events are skipped without being
   /// decoded.
   package func next(where id: EventID) throws(WeirError) -> StoredEvent? {

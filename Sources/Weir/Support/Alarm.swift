@@ -36,7 +36,7 @@ package final class Alarm: Sendable {
     }
   }
 
-  private let state = Monitor(State())
+  private let state = ConditionLock(State())
   /// Rings at the end of a task's last wait.
   private let sleeper = Mutex<(end: Duration, task: Task<Void, Never>)?>(nil)
 

@@ -69,7 +69,7 @@ public final class Inspector: Sendable {
     var thread: pthread_t?
   }
 
-  let shared: Monitor<Shared>
+  let shared: ConditionLock<Shared>
   /// The tracker, for finding the end of its log. Weak, because the tracker retains the inspector.
   private let tracker: WeakTracker
   private let process = getpid()
@@ -96,7 +96,7 @@ public final class Inspector: Sendable {
       contract: try Self.compile(contract), observer: onViolation, configuration: try configuration.checked())
     var state = Shared()
     state.log = tracker.handle
-    shared = Monitor(state)
+    shared = ConditionLock(state)
     closingTime = configuration.closingTime
     self.tracker = WeakTracker(tracker)
     switch tracker.companions.add(self) {

@@ -30,7 +30,7 @@ final class InspectorWork: @unchecked Sendable {
   private static let mostUncounted: UInt64 = 256
 
   private let orders: Inspector.Orders
-  private let shared: Monitor<Inspector.Shared>
+  private let shared: ConditionLock<Inspector.Shared>
   private let bell: DrainBell
   private let directory: String
   private let log: ViolationLog
@@ -49,7 +49,7 @@ final class InspectorWork: @unchecked Sendable {
   private var warnings = ViolationWarnings()
 
   init(
-    _ orders: Inspector.Orders, _ shared: Monitor<Inspector.Shared>, _ bell: DrainBell, directory: String,
+    _ orders: Inspector.Orders, _ shared: ConditionLock<Inspector.Shared>, _ bell: DrainBell, directory: String,
     firstOffset: Offset
   ) {
     self.orders = orders

@@ -15,7 +15,7 @@ final class ViolationLog {
   private let directory: String
   private let byteLimit: Int
   private let contract: Contract
-  private let shared: Monitor<Inspector.Shared>
+  private let shared: ConditionLock<Inspector.Shared>
   private var log: SideLog?
   /// The time of the next attempt after a failed opening.
   private var nextTry = MonotonicTime(nanoseconds: 0)
@@ -23,7 +23,7 @@ final class ViolationLog {
   private var hasUnsynced = false
   private var hasUndrained = false
 
-  init(in logDirectory: String, byteLimit: Int, contract: Contract, _ shared: Monitor<Inspector.Shared>) {
+  init(in logDirectory: String, byteLimit: Int, contract: Contract, _ shared: ConditionLock<Inspector.Shared>) {
     directory = logDirectory + "/" + Self.directoryName
     self.byteLimit = byteLimit
     self.contract = contract

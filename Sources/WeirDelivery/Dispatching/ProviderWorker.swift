@@ -58,7 +58,7 @@ final class ProviderWorker: Sendable {
   /// workers out that already deliver. Throws `memory`; then the workers have ended.
   static func start(_ workers: [ProviderWorker]) throws(WeirError) {
     // The threads wait here until all of them are there.
-    let gate = Monitor<Bool?>(nil)
+    let gate = ConditionLock<Bool?>(nil)
     do throws(WeirError) {
       for worker in workers { try worker.start(behind: gate) }
       gate.change { $0 = true }
@@ -69,7 +69,7 @@ final class ProviderWorker: Sendable {
     }
   }
 
-  private func start(behind gate: Monitor<Bool?>) throws(WeirError) {
+  private func start(behind gate: ConditionLock<Bool?>) throws(WeirError) {
     guard let loop = takeLoop() else { return }
     let niceness = orders.configuration.niceness
     do throws(WeirError) {

@@ -263,7 +263,7 @@ struct JourneyTests {
 
 /// Raised once.
 private final class Flag: Sendable {
-  private let state = Monitor(false)
+  private let state = ConditionLock(false)
   var isRaised: Bool { state.read { $0 } }
   func raise() { state.change { $0 = true } }
 }

@@ -1,4 +1,4 @@
-// Monitor: a value behind a lock, with threads that wait for it to change.
+// ConditionLock: a value behind a lock, with threads that wait for it to change.
 
 import CClocks
 
@@ -12,7 +12,7 @@ import CClocks
 /// done.
 ///
 /// Sendable, although the compiler can't see it: the value is accessed only with the lock held.
-package final class Monitor<State: Sendable>: @unchecked Sendable {
+package final class ConditionLock<State: Sendable>: @unchecked Sendable {
   private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
   private var state: State
