@@ -3,6 +3,8 @@
 #include "images.h"
 #include "replay.h"
 
+#include "format/format.h"
+
 /* ---- Plans ------------------------------------------------------------------------------------------------------- */
 
 /* Of the many moments in which nothing but a call happened, every other image takes one in which something else did. */
@@ -58,10 +60,23 @@ typedef struct builder {
   uint32_t odd_file, odd_page; /* the one that differs from all others */
 } builder;
 
-/* What is in a block that was allocated and not written. */
-static void fill_blank(builder *builder, uint8_t *bytes) {
+/*
+ * Whether a page of another file would pass for a control page of this ring: it has the number of the ring's opening
+ * where an overflow lane's control page has it. A block of a segment of the same opening may, and only a file that was
+ * removed in this opening could leave one to the ring.
+ */
+static int counterfeits(const recorded_file *file, uint32_t moment, const uint8_t *other) {
+  int version = file->page_count > 0 ? recorded_version(&file->pages[0], moment) : -1;
+  const uint8_t *first = version >= 0 ? file->pages[0].versions[version].bytes : NULL;
+  return first && memcmp(first + offsetof(ring_header, opening), other + offsetof(lane_control, opening), 8) == 0;
+}
+
+/* What is in a block that was allocated and not written. A hole has no block, and is zeros. */
+static void fill_blank(builder *builder, const recorded_file *file, const recorded_page *page, uint8_t *bytes) {
   const recording *recording = builder->recording;
+  uint32_t moment = builder->plan->moment;
   memset(bytes, 0, PAGE_BYTES);
+  if (page->allocated == 0 || page->allocated > moment + 1) return;
   if (builder->plan->blanks == BLANKS_GARBAGE) {
     for (int i = 0; i < PAGE_BYTES; i += 8) {
       uint64_t word = replay_random(&builder->state);
@@ -70,14 +85,16 @@ static void fill_blank(builder *builder, uint8_t *bytes) {
   } else if (builder->plan->blanks == BLANKS_OTHER_FILE) {
     const recorded_file *other = &recording->files[replay_below(&builder->state, recording->file_count)];
     if (other->page_count == 0) return;
-    const recorded_page *page = &other->pages[replay_below(&builder->state, other->page_count)];
-    int version = recorded_version(page, builder->plan->moment);
-    if (version >= 0 && page->versions[version].bytes) memcpy(bytes, page->versions[version].bytes, PAGE_BYTES);
+    const recorded_page *from = &other->pages[replay_below(&builder->state, other->page_count)];
+    int version = recorded_version(from, moment);
+    const uint8_t *there = version >= 0 ? from->versions[version].bytes : NULL;
+    if (there && !counterfeits(file, moment, there)) memcpy(bytes, there, PAGE_BYTES);
   }
 }
 
-static void take_version(builder *builder, const recorded_page *page, int version, uint8_t *bytes) {
-  if (version < 0 || !page->versions[version].bytes) fill_blank(builder, bytes);
+static void take_version(builder *builder, const recorded_file *file, const recorded_page *page, int version,
+                         uint8_t *bytes) {
+  if (version < 0 || !page->versions[version].bytes) fill_blank(builder, file, page, bytes);
   else memcpy(bytes, page->versions[version].bytes, PAGE_BYTES);
 }
 
@@ -86,10 +103,11 @@ static int any_version(builder *builder, int oldest, int newest) {
   return oldest + (int)replay_below(&builder->state, (uint64_t)(newest - oldest) + 1);
 }
 
-static void take_torn(builder *builder, const recorded_page *page, int oldest, int newest, uint8_t *bytes) {
+static void take_torn(builder *builder, const recorded_file *file, const recorded_page *page, int oldest, int newest,
+                      uint8_t *bytes) {
   uint8_t version[PAGE_BYTES];
   for (uint32_t at = 0; at < PAGE_BYTES; at += SECTOR_BYTES) {
-    take_version(builder, page, any_version(builder, oldest, newest), version);
+    take_version(builder, file, page, any_version(builder, oldest, newest), version);
     memcpy(bytes + at, version + at, SECTOR_BYTES);
   }
 }
@@ -101,19 +119,19 @@ static void build_page(builder *builder, uint32_t file_index, uint32_t index, ui
   int oldest = oldest_version(file, index, builder->plan->moment);
   int odd = file_index == builder->odd_file && index == builder->odd_page;
   switch (builder->plan->contents) {
-    case CONTENTS_NEW: take_version(builder, page, newest, bytes); return;
-    case CONTENTS_OLD: take_version(builder, page, oldest, bytes); return;
-    case CONTENTS_TORN: take_torn(builder, page, oldest, newest, bytes); return;
-    case CONTENTS_ONE_OLD: take_version(builder, page, odd ? oldest : newest, bytes); return;
-    case CONTENTS_ONE_NEW: take_version(builder, page, odd ? newest : oldest, bytes); return;
+    case CONTENTS_NEW: take_version(builder, file, page, newest, bytes); return;
+    case CONTENTS_OLD: take_version(builder, file, page, oldest, bytes); return;
+    case CONTENTS_TORN: take_torn(builder, file, page, oldest, newest, bytes); return;
+    case CONTENTS_ONE_OLD: take_version(builder, file, page, odd ? oldest : newest, bytes); return;
+    case CONTENTS_ONE_NEW: take_version(builder, file, page, odd ? newest : oldest, bytes); return;
     case CONTENTS_TORN_ONE:
-      if (odd) take_torn(builder, page, oldest, newest, bytes);
-      else take_version(builder, page, newest, bytes);
+      if (odd) take_torn(builder, file, page, oldest, newest, bytes);
+      else take_version(builder, file, page, newest, bytes);
       return;
     case CONTENTS_RUN:
-      take_version(builder, page, (index < turn) == ((turn & 1) == 0) ? newest : oldest, bytes);
+      take_version(builder, file, page, (index < turn) == ((turn & 1) == 0) ? newest : oldest, bytes);
       return;
-    default: take_version(builder, page, any_version(builder, oldest, newest), bytes);
+    default: take_version(builder, file, page, any_version(builder, oldest, newest), bytes);
   }
 }
 
@@ -197,7 +215,7 @@ static int is_made(builder *builder, const name_change *change, uint32_t synced,
   switch (builder->plan->names) {
     case NAMES_NEW: return 1;
     case NAMES_OLD: return 0;
-    case NAMES_PREFIX: return change->moment <= turn;
+    case NAMES_FIRST: return change->moment <= turn;
     default: return (int)replay_below(&builder->state, 2);
   }
 }

@@ -25,7 +25,7 @@ typedef enum image_contents {
 typedef enum image_names {
   NAMES_NEW,
   NAMES_OLD,
-  NAMES_PREFIX, /* the first so many changes were made, as with a journal */
+  NAMES_FIRST, /* the first so many changes were made, as with a journal */
   NAMES_ANY,    /* each was made or not, where it still could be */
   NAMES_KINDS
 } image_names;

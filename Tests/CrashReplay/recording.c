@@ -241,6 +241,14 @@ static void note_write(recording *recording, const weir_call *call) {
   }
 }
 
+static void note_allocation(recording *recording, const weir_call *call) {
+  recorded_file *file = file_by_inode(recording, inode_of(call->fd));
+  uint64_t end = call->at + call->bytes;
+  for (uint64_t i = call->at / PAGE_BYTES; file && i < file->page_count && i * PAGE_BYTES < end; i++) {
+    if (file->pages[i].allocated == 0) file->pages[i].allocated = recording->moments;
+  }
+}
+
 static void note_call(recording *recording, const weir_call *call) {
   uint64_t most = sizeof recording->maps / sizeof *recording->maps;
   recording->calls++;
@@ -253,6 +261,7 @@ static void note_call(recording *recording, const weir_call *call) {
     recording->maps[recording->map_count].bytes = call->bytes;
     recording->maps[recording->map_count++].inode = inode_of(call->fd);
   }
+  if (strncmp(call->operation, "sys_allocate", strlen("sys_allocate")) == 0) note_allocation(recording, call);
   int writes = strcmp(call->operation, "sys_write_at") == 0 || strcmp(call->operation, "sys_map") == 0;
   if (writes) note_write(recording, call);
   if (strcmp(call->operation, "sys_sync_data") == 0) note_sync(recording, inode_of(call->fd), 0, UINT64_MAX);

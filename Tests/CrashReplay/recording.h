@@ -19,7 +19,8 @@
 
 enum { PAGE_BYTES = 4096, SECTOR_BYTES = 512, MOST_MARKS = 16 };
 
-/* A page as it was seen, from a moment on. Null bytes: zeros that nobody wrote, as of a block just allocated. */
+/* A page as it was seen, from a moment on. Null bytes: zeros that nobody wrote, as of a block just allocated, or of a
+   hole. */
 typedef struct page_version {
   uint32_t moment;
   const uint8_t *bytes;
@@ -28,6 +29,7 @@ typedef struct page_version {
 typedef struct recorded_page {
   page_version *versions;
   uint32_t count, room;
+  uint32_t allocated; /* the moment after that of the call that gave it a block; 0: it was a hole until somebody wrote */
 } recorded_page;
 
 typedef struct file_size {

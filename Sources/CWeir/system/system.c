@@ -292,7 +292,7 @@ int sys_allocate(int fd, uint64_t bytes) {
   int error = check_size_limit(bytes);
   if (error == 0) error = keep_in_place(fd);
   if (error != 0) return error;
-  OBSERVE(.fd = fd);
+  OBSERVE(.fd = fd, .bytes = bytes);
   error = allocate_in_pieces(fd, 0, bytes, fallocate, 0);
   return error == -EOPNOTSUPP ? allocate_by_writing(fd, bytes) : error;
 }
@@ -307,7 +307,7 @@ int sys_allocate_more(int fd, uint64_t from, uint64_t bytes) {
   FAILING(WEIR_FAIL_GROW, fd);
   int over = check_size_limit(from + bytes); /* also of a file whose size stays */
   if (over != 0) return over;
-  OBSERVE(.fd = fd);
+  OBSERVE(.fd = fd, .bytes = bytes, .at = from);
   return allocate_in_pieces(fd, from, bytes, bare_fallocate, FALLOC_FL_KEEP_SIZE);
 }
 

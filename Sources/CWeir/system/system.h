@@ -124,8 +124,8 @@ typedef struct weir_call {
   int fd;                  /* the file or directory; -1: it is by `address` or `name` alone */
   const char *name;        /* in the directory; null where there is none */
   const uint8_t *address;  /* of a mapping */
-  uint64_t bytes;          /* of it, or of a write */
-  uint64_t at;             /* of a write */
+  uint64_t bytes;          /* of it, or of a write or an allocation */
+  uint64_t at;             /* of a write or an allocation */
 } weir_call;
 
 /* Test only: sets the observer (null: none), and the boot id that sys_boot_id answers (null: the kernel's). */
