@@ -30,8 +30,8 @@ renew() {
 # 0 if it passes, 1 if it fails, 2 if it could not be built.
 run() {
   # A change of a header alone builds no Swift anew.
-  touch "$copy/Tests/HookStress/Package.swift" "$copy"/Sources/Weir/Aspects/*.swift \
-    "$copy"/Tests/HookStress/Sources/HookStress/*.swift
+  touch "$copy/Tests/HookStress/Package.swift"
+  find "$copy/Sources/WeirAspects" "$copy/Tests/HookStress/Sources" -name '*.swift' -exec touch {} +
   (cd "$copy" && $swift build -c release -j "$jobs" --package-path Tests/HookStress --scratch-path .build) \
     >"$copy/output" 2>&1 || return 2
   timeout -s KILL 120 "$copy/.build/release/HookStress" --firings "$firings" >"$copy/output" 2>&1 && return 0
