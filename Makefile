@@ -33,6 +33,7 @@ help:
 	@echo 'make crash-replay  kills, sweeps and cases of the core at length (ROUNDS=, SECONDS=, SEED=)'
 	@echo 'make fuzz          fuzzes every reader of files for SECONDS each (60), under AddressSanitizer'
 	@echo 'make stress        threads that do whatever they may for STRESS_SECONDS, under ThreadSanitizer'
+	@echo 'make test-browser  the monitor in Chromium; installs Chromium'
 	@echo 'make docs          the documentation of every module, as a web site: $(BUILD)/docs/Weir.doccarchive'
 	@echo 'make bench         all benchmarks, charts, the tables of the documentation'
 	@echo 'make format        lays out the Swift sources as .swift-format says'
@@ -91,9 +92,9 @@ SWIFT_BUILD = $(SWIFT) build -j $(JOBS) --scratch-path $(BUILD) $(SWIFT_FLAGS)
 # The tests are of everything; a release build leaves swift-syntax out, which alone would take minutes. Without debug
 # information the tests are built in a tenth less of processor time: make SWIFT_FLAGS='-debug-info-format dwarf' has it.
 # The index for editors takes another tenth, and SwiftPM finds the tests by it.
-TEST_TRAITS = --traits Tool,Macros,YAML,HTTP,Collector,Lifecycle,Metrics,Configuration
+TEST_TRAITS = --traits Tool,Macros,YAML,HTTP,Collector,Lifecycle,Metrics,Configuration,Monitor
 TEST_BUILD = $(SWIFT) build -j $(JOBS) --scratch-path $(BUILD) -debug-info-format none $(SWIFT_FLAGS) $(TEST_TRAITS)
-BUILD_TRAITS = --traits Tool,YAML,HTTP,Collector
+BUILD_TRAITS = --traits Tool,YAML,HTTP,Collector,Monitor
 # A few tests at a time: all 1,200 begun at once stand in one queue of as many threads as there are cores, where each
 # step of a test waits for a step of every other, and time-outs that are generous end. For the same reason the tests
 # that wait for processes, and hold a thread while they do, have a run of their own.
@@ -167,6 +168,7 @@ install-free: libcweir
 
 include Tests/swift.mk
 include Tests/C/c.mk
+include Tests/Browser/browser.mk
 include Tests/Models/models.mk
 include Tests/Counts/counts.mk
 include Tests/Stress/stress.mk

@@ -32,6 +32,7 @@ let package = Package(
     .library(name: "WeirLifecycle", targets: ["WeirLifecycle"]),
     .library(name: "WeirMetrics", targets: ["WeirMetrics"]),
     .library(name: "WeirConfiguration", targets: ["WeirConfiguration"]),
+    .library(name: "WeirMonitor", targets: ["WeirMonitor"]),
     .library(name: "WeirTesting", targets: ["WeirTesting"]),
     .executable(name: "weir", targets: ["WeirToolMain"]),
     .plugin(name: "WeirContractPlugin", targets: ["WeirContractPlugin"]),
@@ -45,6 +46,7 @@ let package = Package(
     .trait(name: "Lifecycle", description: "WeirLifecycle, delivery as a service: fetches swift-service-lifecycle."),
     .trait(name: "Metrics", description: "WeirMetrics, all counts as metrics: fetches swift-metrics."),
     .trait(name: "Configuration", description: "WeirConfiguration, plans from it: fetches swift-configuration."),
+    .trait(name: "Monitor", description: "WeirMonitor, a live page of a log, also in the tool: fetches hummingbird."),
     .trait(
       name: "Collector", description: "The tool's command collect, an endpoint for tests: fetches hummingbird.",
       enabledTraits: ["Tool"]),
@@ -167,12 +169,26 @@ let package = Package(
       swiftSettings: swiftSettings
     ),
     .target(
+      name: "WeirMonitor",
+      dependencies: [
+        "Weir", "WeirContracts", "WeirDelivery", "WeirJSON",
+        .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Monitor"])),
+        .product(name: "HummingbirdCore", package: "hummingbird", condition: .when(traits: ["Monitor"])),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Monitor"])),
+        .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Monitor"])),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["Monitor"])),
+      ],
+      resources: [.embedInCode("monitor.html")],
+      swiftSettings: swiftSettings
+    ),
+    .target(
       name: "WeirTesting", dependencies: ["Weir", "WeirContracts", "WeirDelivery", "CWeir"],
       swiftSettings: swiftSettings),
     .target(
       name: "WeirTool",
       dependencies: [
-        "Weir", "WeirJSON", "WeirContracts", "WeirDelivery", "WeirYAML", "WeirHTTP", "WeirCollector",
+        "Weir", "WeirJSON", "WeirContracts", "WeirDelivery", "WeirYAML", "WeirHTTP", "WeirCollector", "WeirMonitor",
         .product(name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["Tool"])),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -248,6 +264,11 @@ let package = Package(
         "Weir", "WeirContracts", "WeirDelivery", "WeirCollector", "WeirTesting", "WeirToolMain",
         .target(name: "CZlib", condition: .when(traits: ["Collector"])),
       ],
+      swiftSettings: swiftSettings
+    ),
+    .testTarget(
+      name: "WeirMonitorTests",
+      dependencies: ["Weir", "WeirContracts", "WeirDelivery", "WeirMonitor", "WeirTesting", "TestSupport"],
       swiftSettings: swiftSettings
     ),
     .testTarget(

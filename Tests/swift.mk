@@ -20,7 +20,7 @@ test-swift: need-swift need-lz4 need-lz4-tool need-zlib need-c need-strace need-
 
 # The longest first.
 test-swift-parts: test-end-to-end test-quickstart test-release test-packages test-consumer test-second-reader \
-                  test-docs test-modules lint
+                  test-docs test-modules test-browser lint
 
 test-packages:
 	$(SWIFT_TEST) --skip EndToEndTests

@@ -836,7 +836,7 @@ typedef struct weir_stat {
   uint32_t damaged;        /* 1: something could not be read; weir_verify says what */
   uint32_t ring_vanished;  /* 1: the ring lay in another directory and is not there: what was in it, an unknown number
                               of events, is lost. Then `damaged` is 1 too */
-  uint32_t reserved;
+  uint32_t lane_kib;       /* what a lane of the ring holds, in KiB; 0 without a ring */
 } weir_stat;
 
 /* Sums up a directory from headers and seals; reads blocks only of what is not sealed. Writes nothing. */

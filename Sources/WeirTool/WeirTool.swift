@@ -29,6 +29,7 @@
           weir deliver events --to http://localhost:8080   deliver the events
           weir deliver events --plan plan.json          deliver as the program does
           weir journey events 4711                      print one event's journey
+          weir monitor events                           watch the events in a browser
           weir collect collected --port 4100            receive events as vendors do
 
         Exit codes:
@@ -55,7 +56,7 @@
         RecordCommand.self, CatCommand.self, ExportCommand.self, VerifyCommand.self, RecoverCommand.self,
         StatCommand.self, SchemaCommand.self, ContractCommand.self, PlanCommand.self, DeliverCommand.self,
         RedriveCommand.self, RewindCommand.self,
-        DeadLettersCommand.self, JourneyCommand.self, CollectCommand.self, BatchCommand.self, DemoCommand.self,
+        DeadLettersCommand.self, JourneyCommand.self, MonitorCommand.self, CollectCommand.self, BatchCommand.self, DemoCommand.self,
       ])
 
     static func main() {

@@ -32,6 +32,7 @@ static void test_whole_log(fixture *fixture) {
   CHECK_EQUAL(stat.lane_events, 3);
   CHECK_EQUAL(stat.lanes, BUILT_LANES);
   CHECK_EQUAL(stat.lanes_in_use, 2);
+  CHECK_EQUAL(stat.lane_kib, BUILT_LANE_BYTES >> 10);
   CHECK_EQUAL(stat.next_offset, 25);
   CHECK_EQUAL(stat.dropped[WEIR_DROP_FULL], 7);
   CHECK_EQUAL(stat.dropped[WEIR_DROP_TOO_LARGE], 3);

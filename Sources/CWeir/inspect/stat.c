@@ -169,12 +169,17 @@ static int take_start(summing *summing, uint64_t *first) {
 
 /* ---- The ring ---------------------------------------------------------------------------------------------------- */
 
+static void take_lanes(weir_stat *stat, const ring_header *header) {
+  stat->lanes = header->lane_count - header->overflow_lanes;
+  stat->lane_kib = (uint32_t)(header->lane_bytes >> 10);
+}
+
 static int take_orphan(summing *summing, orphan *ring) {
   weir_stat *stat = summing->stat;
   uint8_t in_use[WEIR_MAX_LANES] = {0};
   orphan_item item;
   int result;
-  stat->lanes = ring->header.lane_count - ring->header.overflow_lanes;
+  take_lanes(stat, &ring->header);
   if (stat->segments == 0) stat->first_offset = ring->start_offset;
   while ((result = orphan_next(ring, summing->directory, &item)) == 1) {
     if (item.kind == ORPHAN_GAP) {
@@ -234,7 +239,7 @@ static int take_live(summing *summing) {
   if (!ring) return -ENOMEM;
   int error = orphan_read_ring(ring, summing->directory);
   if (error == 0) {
-    stat->lanes = ring->header.lane_count - ring->header.overflow_lanes;
+    take_lanes(stat, &ring->header);
     take_unreported(summing, ring);
     for (uint32_t i = 0; i < ring->header.lane_count; i++) {
       const lane_control *control = &ring->controls[i];

@@ -85,6 +85,8 @@ public struct LogDirectory: Hashable, Sendable {
     public var lastTime: Timestamp?
     /// Lanes of the ring.
     public var lanes: Int
+    /// Bytes of events that each lane holds; 0 without a ring.
+    public var laneCapacity: UInt64
     /// Lanes that hold undrained events. If the log has a live writer, also lanes that a thread has taken.
     public var lanesInUse: Int
     /// Whether a process has the log open for capture.
@@ -134,7 +136,8 @@ public struct LogDirectory: Hashable, Sendable {
       dropped: dropCounts(core.dropped),
       firstTime: core.first_time_ns == 0 ? nil : Timestamp(nanosecondsSince1970: core.first_time_ns),
       lastTime: core.last_time_ns == 0 ? nil : Timestamp(nanosecondsSince1970: core.last_time_ns),
-      lanes: Int(core.lanes), lanesInUse: Int(core.lanes_in_use), isLive: core.live != 0, isDamaged: core.damaged != 0,
+      lanes: Int(core.lanes), laneCapacity: UInt64(core.lane_kib) << 10, lanesInUse: Int(core.lanes_in_use),
+      isLive: core.live != 0, isDamaged: core.damaged != 0,
       ringVanished: core.ring_vanished != 0)
   }
 }

@@ -1,15 +1,15 @@
 // ExactNumber: compares numbers of different kinds by value, without rounding.
 
-import Weir
+package import Weir
 
 /// A number of a field, comparable with every other number. 2^53 + 1 is greater than the double 2^53, and the double
 /// 2^63 is greater than every Int64. NaN is neither less than, equal to, nor greater than anything.
-enum ExactNumber: Sendable {
+package enum ExactNumber: Sendable {
   case signed(Int64)
   case unsigned(UInt64)
   case floating(Double)
 
-  init?(_ value: FieldValue) {
+  package init?(_ value: FieldValue) {
     switch value {
     case .int(let number): self = .signed(number)
     case .uint(let number): self = .unsigned(number)
@@ -45,9 +45,9 @@ enum ExactNumber: Sendable {
     }
   }
 
-  static func < (left: ExactNumber, right: ExactNumber) -> Bool { sign(left, right) == -1 }
-  static func <= (left: ExactNumber, right: ExactNumber) -> Bool { sign(left, right).map { $0 <= 0 } ?? false }
-  static func == (left: ExactNumber, right: ExactNumber) -> Bool { sign(left, right) == 0 }
+  package static func < (left: ExactNumber, right: ExactNumber) -> Bool { sign(left, right) == -1 }
+  package static func <= (left: ExactNumber, right: ExactNumber) -> Bool { sign(left, right).map { $0 <= 0 } ?? false }
+  package static func == (left: ExactNumber, right: ExactNumber) -> Bool { sign(left, right) == 0 }
 
   /// Returns -1, 0 or 1 if the left number is less, equal or greater; `nil` if one of them is NaN.
   private static func sign(_ left: ExactNumber, _ right: ExactNumber) -> Int? {

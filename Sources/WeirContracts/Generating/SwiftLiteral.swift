@@ -2,8 +2,8 @@
 
 import Weir
 
-enum SwiftLiteral {
-  static func text(_ text: String) -> String {
+package enum SwiftLiteral {
+  package static func text(_ text: String) -> String {
     var literal = "\""
     for scalar in text.unicodeScalars {
       switch scalar {

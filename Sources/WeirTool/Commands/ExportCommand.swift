@@ -141,10 +141,17 @@
     }
 
     private func table(of source: Source, escapesControls: Bool) throws -> CSVTable {
-      if let columnNames { return CSVTable(columnNames, escapesControls: escapesControls) }
+      let isEscaped = { (text: String) in escapesControls && text.unicodeScalars.contains(where: Terminal.isControl) }
+      if let columnNames { return CSVTable(columnNames, isEscaped: isEscaped) }
       var found = CSVColumns()
-      try source.read { event in try found.add(event) }
-      return CSVTable(found.names, escapesControls: escapesControls)
+      try source.read { event in
+        do throws(WeirError) {
+          try found.add(event)
+        } catch {
+          throw ToolError(error.message + ", with --event or --columns")
+        }
+      }
+      return CSVTable(found.names, isEscaped: isEscaped)
     }
   }
 

@@ -3,6 +3,7 @@
 
 #if Tool
   import Weir
+  import WeirDelivery
   import WeirJSON
 
   #if canImport(FoundationEssentials)
@@ -31,12 +32,12 @@
         bytes.append(UInt8(ascii: ","))
         switch value {
         case .null: continue
-        case .string(let text): EventFormat.appendQuoted(Array(text.utf8), to: &bytes)
+        case .string(let text): CSVTable.appendQuoted(Array(text.utf8), to: &bytes)
         case .uuid(let uuid): JSONText.append(raw: uuid.uuidString, to: &bytes)
         default:
           var cell: [UInt8] = []
           JSONText.append(value, to: &cell)
-          EventFormat.appendQuoted(cell, to: &bytes)
+          CSVTable.appendQuoted(cell, to: &bytes)
         }
       }
     }

@@ -3,6 +3,7 @@
 #if Tool
   import ArgumentParser
   import Weir
+  import WeirDelivery
   import WeirJSON
 
   enum EventFormat: String, CaseIterable, ExpressibleByArgument, Sendable {
@@ -53,11 +54,11 @@
       JSONText.append(raw: ",\(event.id),", to: &bytes)
       event.time.append(to: &bytes)
       bytes.append(UInt8(ascii: ","))
-      appendQuoted(Array(cell(ofName: event.name).utf8), to: &bytes)
+      CSVTable.appendQuoted(Array(cell(ofName: event.name).utf8), to: &bytes)
       bytes.append(UInt8(ascii: ","))
       var fields: [UInt8] = []
       JSONText.append(event.fields, to: &fields)
-      appendQuoted(fields, to: &bytes)
+      CSVTable.appendQuoted(fields, to: &bytes)
     }
 
     /// Returns the name as it is, or as JSON if the name has control characters, which are dangerous in a terminal. A
@@ -67,18 +68,6 @@
         return name
       }
       return Terminal.quoted(name)
-    }
-
-    /// Appends a cell, in quotation marks if necessary.
-    static func appendQuoted(_ cell: [UInt8], to bytes: inout [UInt8]) {
-      let special = [UInt8(ascii: "\""), UInt8(ascii: ","), UInt8(ascii: "\n"), UInt8(ascii: "\r")]
-      guard cell.contains(where: special.contains) else { return bytes.append(contentsOf: cell) }
-      bytes.append(UInt8(ascii: "\""))
-      for byte in cell {
-        if byte == UInt8(ascii: "\"") { bytes.append(byte) }
-        bytes.append(byte)
-      }
-      bytes.append(UInt8(ascii: "\""))
     }
 
     /// Appends text for people:

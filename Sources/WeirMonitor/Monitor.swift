@@ -1,0 +1,109 @@
+// Monitor: a page on the developer's own machine that shows a log live.
+
+#if Monitor
+  import Foundation
+  import Hummingbird
+  import Logging
+  public import ServiceLifecycle
+  import Synchronization
+  public import Weir
+
+  /// Serves a page that shows the events of a log as they are captured, with each event's state at each provider.
+  ///
+  /// ```swift
+  /// var configuration = Monitor.Configuration()
+  /// configuration.onAddress = { print("the monitor: \($0)") }
+  /// let monitor = try Monitor(tracker, configuration: configuration)
+  /// try await monitor.run()
+  /// ```
+  ///
+  /// The page reads the log's files, as `weir monitor` does: of a living process, of this one or another, or of a dead
+  /// one. It changes nothing. Nobody but the holder of the address sees the page, and only on this machine, unless the
+  /// configuration says otherwise. Off by default: nothing of this runs unless a program makes a monitor and runs it.
+  ///
+  /// **Cost.** While no page is open, none but the listening socket. An open page costs a reader of the log, about
+  /// 30 ns an event, and at most some hundred events decoded twelve times a second; captures do not notice.
+  ///
+  /// **Threads.** Every call may be made from any task at any time.
+  public final class Monitor: Service {
+    private enum Phase {
+      case new
+      case running
+      case ended
+    }
+
+    private let server: MonitorServer
+    private let configuration: Configuration
+    private let phase = Mutex(Phase.new)
+
+    /// Watches the log in a directory, or the logs in its subdirectories, which need not be there yet.
+    ///
+    /// Throws `invalid` for a configuration that can't be, such as an address that other machines can reach without
+    /// ``Configuration/allowsRemote``, and `io` if the key file can't be read or made.
+    public init(directory: String, configuration: Configuration = Configuration()) throws(WeirError) {
+      try configuration.check()
+      self.configuration = configuration
+      server = try MonitorServer(configuration, MonitorSource(directory))
+    }
+
+    /// Watches the log of a tracker. Throws what ``init(directory:configuration:)`` throws.
+    public convenience init(_ tracker: Tracker, configuration: Configuration = Configuration()) throws(WeirError) {
+      try self.init(directory: tracker.directory, configuration: configuration)
+    }
+
+    /// Listens until the task is cancelled, or a graceful shutdown begins. A monitor runs once.
+    ///
+    /// Throws `invalid` if it ran before, and `io` if it can't listen, such as on a port that is in use.
+    public func run() async throws {
+      let isNew = phase.withLock { phase in
+        guard case .new = phase else { return false }
+        phase = .running
+        return true
+      }
+      guard isNew else { throw WeirError(.invalid, "a monitor runs once; make another one") }
+      defer { phase.withLock { $0 = .ended } }
+      try await withGracefulShutdownHandler {
+        try await serve()
+      } onGracefulShutdown: { [server] in
+        server.end()
+      }
+    }
+
+    private func serve() async throws {
+      var logger = Logger(label: "weir.monitor") { _ in SwiftLogNoOpLogHandler() }
+      logger.logLevel = .critical
+      let configuration = configuration
+      let server = server
+      let bound = AsyncStream<Int>.makeStream()
+      let application = server.application(host: configuration.host, port: configuration.port, logger: logger) { port in
+        bound.continuation.yield(port)
+        bound.continuation.finish()
+      }
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask {
+          defer { bound.continuation.finish() }
+          do {
+            try await application.run()
+          } catch is CancellationError {
+            return
+          } catch {
+            throw WeirError(
+              .io,
+              "the monitor can't listen on \(configuration.host), port \(configuration.port): \(error); choose "
+                + "another port, or 0 for any free port")
+          }
+        }
+        if let port = await bound.stream.first(where: { _ in true }) {
+          if configuration.host == "127.0.0.1" {
+            // Browsers may take localhost for ::1. A machine without IPv6 has none.
+            let other = server.application(host: "::1", port: port, logger: logger) { _ in }
+            group.addTask { try? await other.run() }
+          }
+          configuration.onAddress(server.address)
+        }
+        try await group.next()
+        group.cancelAll()
+      }
+    }
+  }
+#endif

@@ -1,0 +1,129 @@
+// EventDetails: all that is known about one event.
+
+import Foundation
+import Weir
+import WeirDelivery
+import WeirJSON
+
+/// One event, as the details show it: see the page MonitorProtocol.
+struct EventDetails {
+  private let event: StoredEvent
+  private let raw: [UInt8]?
+  private let place: EventReader.Place
+  private let journey: Journey
+  private let plans: [(provider: String, plan: String)]
+  private let findings: EventFindings
+
+  /// Reads the event at an offset. Throws what ``LogDirectory/journey(at:showsSensitive:)`` throws.
+  init(_ watch: LogWatch, _ offset: Offset, showsSensitive: Bool) throws(WeirError) {
+    let log = watch.log
+    journey = try log.journey(at: offset, showsSensitive: showsSensitive)
+    guard let found = try EventReader(directory: log.path, from: offset).nextWithPlace(), found.event.offset == offset
+    else { throw WeirError(.missing, "\(log.path) has no event at offset \(offset) any more", path: log.path) }
+    event = journey.event
+    _ = try watch.refresh()
+    findings = watch.findings(of: event)
+    place = found.place
+    // The bytes would show what is replaced.
+    let isShown = showsSensitive || found.event.stored.redacted() == found.event.stored
+    raw = isShown ? withExtendedLifetime(found.event.block) { Array(found.event.payload) } : nil
+    plans = journey.outcomes.compactMap { outcome in
+      guard let plan = try? RecordedPlan(of: outcome.provider, in: log.path) else { return nil }
+      return (outcome.provider, plan.text)
+    }
+  }
+
+  var json: FieldValue {
+    var members: [(String, FieldValue)] = [
+      ("offset", .uint(event.offset)), ("id", .string(event.id.description)), ("uuid", .uuid(event.id.uuid)),
+      ("time", .string(event.time.description)), ("name", .string(event.name)),
+    ]
+    if let kind = event.kind { members.append(("kind", .string(kind.rawValue))) }
+    if let user = event.context.user { members.append(("user", .string(user.id))) }
+    if let view = event.context.view { members.append(("view", .string(view.name))) }
+    members.append(("isNotice", .bool(event.isNotice)))
+    let flags = EventFlag.allCases.filter(findings.flags.contains)
+    members.append(("flags", .array(flags.map { .string($0.rawValue) })))
+    members.append(("fields", .array(event.fields.map(field))))
+    members.append(("context", .array(context)))
+    members.append(("steps", .array(journey.steps.map(Self.step))))
+    members.append(("outcomes", .array(journey.outcomes.map(Self.outcome))))
+    members.append(("findings", .array(violations.map { .string($0) })))
+    members.append(
+      ("sent", .array(plans.map { .object(["provider": .string($0.provider), "plan": .string($0.plan)]) })))
+    members.append(("place", placeObject))
+    if let raw { members.append(("raw", .string(raw.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()))) }
+    members.append(("json", .string(exported)))
+    members.append(("swift", .string(SwiftFixture.text(event))))
+    members.append(("unread", .array(journey.unread.map { .string($0) })))
+    return .object(FieldObject(members))
+  }
+
+  // MARK: Fields and context
+
+  private func field(_ member: FieldObject.Member) -> FieldValue {
+    let declared = event.declaration?.fields.first { $0.name == member.name }
+    return .object([
+      "name": .string(member.name), "type": .string(declared.map { "\($0.kind)" } ?? member.value.kindName),
+      "value": member.value, "sensitive": .bool(declared?.isSensitive ?? false),
+    ])
+  }
+
+  private var context: [FieldValue] {
+    var parts: [FieldValue] = []
+    func add(_ part: String, _ name: String, _ value: FieldValue) {
+      parts.append(.object(["part": .string(part), "name": .string(name), "value": value]))
+    }
+    let context = event.context
+    if let user = context.user {
+      add("user", "id", .string(user.id))
+      for trait in user.traits { add("user", trait.name, trait.value) }
+    }
+    if let view = context.view {
+      add("view", "id", .string(view.id))
+      add("view", "name", .string(view.name))
+      if let parent = view.parent { add("view", "parent", .string(parent)) }
+    }
+    for member in context.fields { add("fields", member.name, member.value) }
+    for member in context.globals { add("globals", member.name, member.value) }
+    return parts
+  }
+
+  // MARK: The journey
+
+  private static func step(_ step: Journey.Step) -> FieldValue {
+    .object([
+      "time": step.time.map { .string($0.description) } ?? .null,
+      "provider": step.provider.map { .string($0) } ?? .null,
+      "text": .string(step.what.description),
+    ])
+  }
+
+  private static func outcome(_ outcome: Journey.Outcome) -> FieldValue {
+    let flags = outcome.flags.map { flag -> FieldValue in
+      guard case .array(let texts) = flag.value, !texts.isEmpty else { return .string(flag.name) }
+      let words = texts.map { if case .string(let text) = $0 { text } else { "" } }
+      return .string("\(flag.name): \(words.joined(separator: ", "))")
+    }
+    return .object([
+      "provider": .string(outcome.provider), "fate": .string(outcome.fate.description), "flags": .array(flags),
+    ])
+  }
+
+  private var violations: [String] {
+    journey.steps.compactMap { if case .violated = $0.what { $0.what.description } else { nil } }
+  }
+
+  private var placeObject: FieldValue {
+    .object([
+      "file": .string(place.file), "block": place.block.map { .uint($0) } ?? .null,
+      "bytes": raw.map { .int(Int64($0.count)) } ?? .null,
+    ])
+  }
+
+  private var exported: String {
+    var bytes: [UInt8] = []
+    EventJSON().append(event, to: &bytes)
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}

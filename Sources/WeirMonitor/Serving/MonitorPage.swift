@@ -1,0 +1,43 @@
+// MonitorPage: the page, and the headers that all answers have.
+
+#if Monitor
+  import Crypto
+  import Foundation
+  import HTTPTypes
+
+  /// The page that a browser gets. It lies in the program: there is no file to find at run time.
+  struct MonitorPage: Sendable {
+    let bytes: [UInt8]
+    /// What the page may do: run its own script and style, which are known by their hashes, and ask this server.
+    let policy: String
+
+    init() {
+      bytes = PackageResources.monitor_html
+      let text = String(decoding: bytes, as: UTF8.self)
+      policy = """
+        default-src 'none'; script-src '\(Self.hash(of: "script", in: text))'; \
+        style-src '\(Self.hash(of: "style", in: text))'; connect-src 'self'; img-src data:; base-uri 'none'; \
+        form-action 'none'; frame-ancestors 'none'
+        """
+    }
+
+    /// The hash of what an element of the page contains.
+    private static func hash(of element: String, in page: String) -> String {
+      guard let start = page.range(of: "<\(element)>"), let end = page.range(of: "</\(element)>") else { return "none" }
+      let digest = SHA256.hash(data: Data(page[start.upperBound..<end.lowerBound].utf8))
+      return "sha256-" + Data(digest).base64EncodedString()
+    }
+
+    /// The headers of every answer.
+    var headers: HTTPFields {
+      var headers = HTTPFields()
+      headers[.contentSecurityPolicy] = policy
+      headers[.xContentTypeOptions] = "nosniff"
+      headers[HTTPField.Name("Referrer-Policy")!] = "no-referrer"
+      headers[HTTPField.Name("Cross-Origin-Resource-Policy")!] = "same-origin"
+      headers[HTTPField.Name("Cross-Origin-Opener-Policy")!] = "same-origin"
+      headers[.cacheControl] = "no-store"
+      return headers
+    }
+  }
+#endif

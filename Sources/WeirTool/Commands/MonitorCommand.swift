@@ -1,0 +1,117 @@
+// MonitorCommand: `weir monitor`: shows a log live, in a browser.
+
+#if Tool
+  import ArgumentParser
+  import Foundation
+  import Synchronization
+  import Weir
+  import WeirMonitor
+
+  struct MonitorCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "monitor",
+      abstract: "Show a log live: each event, and what became of it.",
+      discussion: """
+        Serves a page on this machine and prints its address, with a token, as the first \
+        line. Where there is a desktop, the page is opened in the browser. The page \
+        shows each event as it is captured, with its state at each provider; filters, \
+        searches and exports events; shows one event's whole journey, and the log in \
+        numbers. The command changes nothing, and may run beside a live writer and live \
+        deliveries, or on the log of a dead process. It runs until SIGINT or SIGTERM.
+
+        DIRECTORY is a log, or a directory with logs in its subdirectories. It need not \
+        be there yet: the page waits for it.
+
+        The address works once: the browser then has a cookie, for twelve hours, which \
+        stays valid if the command is started again on the same port. For another \
+        browser, the command prints another address. From another machine, use a \
+        tunnel: ssh -L 4400:127.0.0.1:4400 HOST. With --host and --allow-remote, other \
+        machines can reach the page without a tunnel, not encrypted, and still with the \
+        token alone.
+
+        The values of sensitive fields are shown as "[redacted]", also to filters and \
+        exports. With --show-sensitive, the values are shown as they are.
+
+        Examples:
+          weir monitor events
+          weir monitor /var/lib/shop --port 4400
+        """)
+
+    @Argument(help: "The log's directory, or a directory with logs.")
+    var directory: String
+
+    @Option(help: "The port to listen on; 0 for any free port.")
+    var port = 0
+
+    @Option(help: "The address to listen on.")
+    var host = "127.0.0.1"
+
+    @Flag(help: "Allow an address that other machines can reach.")
+    var allowRemote = false
+
+    @Flag(help: "Show sensitive values as they are.")
+    var showSensitive = false
+
+    @Flag(help: "Do not open the page in a browser.")
+    var noBrowser = false
+
+    #if Monitor
+      func run() throws {
+        let stop = try StopSwitch()
+        stop.stopOnSignals()
+        let monitor = try Self.explained { try Monitor(directory: directory, configuration: configuration) }
+        let ended = Alarm()
+        let task = Task {
+          defer { ended.ring() }
+          try await monitor.run()
+        }
+        stop.ring(ended)
+        ended.block(until: nil, DeliveryClock(ContinuousClock()))
+        task.cancel()
+        try Self.explained { try waitForEnd { try await task.value } }
+        if case .signal(let number) = stop.cause { throw ExitCode.signal(number) }
+      }
+
+      private var configuration: Monitor.Configuration {
+        var configuration = Monitor.Configuration()
+        configuration.port = port
+        configuration.host = host
+        configuration.allowsRemote = allowRemote
+        configuration.showsSensitive = showSensitive
+        configuration.keyFile = Self.keyFile
+        let opens = Atomic(!noBrowser)
+        configuration.onAddress = { address in
+          try? writeReport(address + "\n")
+          // The second address is for another browser.
+          if opens.exchange(false, ordering: .relaxed) { DesktopBrowser.open(address) }
+        }
+        return configuration
+      }
+
+      /// The state of this user's programs, as freedesktop.org places it. Without a home, sessions end with the
+      /// command.
+      private static var keyFile: String? {
+        let environment = ProcessInfo.processInfo.environment
+        let state = environment["XDG_STATE_HOME"] ?? environment["HOME"].map { $0 + "/.local/state" }
+        return state.flatMap { $0.hasPrefix("/") ? $0 + "/weir/monitor-key" : nil }
+      }
+
+      /// Runs `body`, and names the options in the monitor's errors.
+      private static func explained<Value>(_ body: () throws -> Value) throws -> Value {
+        do {
+          return try body()
+        } catch let error as WeirError where error.code == .invalid || error.code == .io {
+          throw ToolError(
+            error.message.replacing("allow remote readers", with: "use --allow-remote")
+              .replacing("choose another port", with: "choose another --port"))
+        }
+      }
+    #else
+      func run() throws {
+        throw ToolError(
+          "this build of weir has no monitor; build it with swift build -c release --traits Tool,Monitor --product weir"
+        )
+      }
+    #endif
+  }
+#endif

@@ -1,0 +1,382 @@
+// Monitor: what a page gets, over HTTP.
+
+#if Monitor
+  import Foundation
+  import Synchronization
+  import TestSupport
+  import Testing
+  import WeirDelivery
+  import WeirTesting
+
+  @testable import Weir
+  @testable import WeirMonitor
+
+  @Suite struct MonitorTests {
+    @Test func `events appear as they are captured, once each, with their fields`() async throws {
+      try await withDirectoryAsync { directory in
+        let tracker = try Tracker(directory: directory, configuration: quiet())
+        tracker.track("first", fields: ["n": 1])
+        try await MonitorStage.run(directory) { stage in
+          let stream = try stage.stream()
+          #expect(try await stream.read { stream, _ in stream.rows.count == 1 })
+          for number in 2...300 { tracker.track("more", fields: ["n": .int(Int64(number)), "text": "a\"<b>"]) }
+          #expect(try await stream.read { stream, _ in stream.rows.count == 300 })
+          #expect(stream.times.values.allSatisfy { $0 == 1 })
+          #expect(stream.rows[0]?["name"] as? String == "first")
+          #expect(stream.rows[7]?["fields"] as? [[String]] == [["n", "8"], ["text", #""a\"<b>""#]])
+          #expect(stream.rows[7]?["states"] as? String == "")
+          #expect(stream.matched == 300)
+        }
+      }
+    }
+
+    @Test func `a page that comes back goes on behind the last event that it had`() async throws {
+      try await withDirectoryAsync { directory in
+        let tracker = try Tracker(directory: directory, configuration: quiet())
+        for number in 0..<40 { tracker.track("e", fields: ["n": .int(Int64(number))]) }
+        try tracker.drain()
+        try await MonitorStage.run(directory) { stage in
+          let first = try stage.stream()
+          #expect(try await first.read { stream, _ in stream.rows.count == 40 })
+          for number in 40..<50 { tracker.track("e", fields: ["n": .int(Int64(number))]) }
+          let last = try #require(first.lastID)
+          let second = try stage.stream("?from=3", ["Last-Event-ID: \(last)"])
+          #expect(try await second.read { stream, _ in stream.rows.count == 10 })
+          #expect(second.rows.keys.min() == 40)
+        }
+      }
+    }
+
+    @Test func `of more events than anybody reads the newest come, and all are counted`() async throws {
+      try await withDirectoryAsync { directory in
+        let tracker = try Tracker(directory: directory, configuration: quiet { $0.whenFull = .block })
+        for number in 0..<20_000 { tracker.track("e", fields: ["n": .int(Int64(number))]) }
+        try tracker.drain()
+        try await MonitorStage.run(directory) { stage in
+          let stream = try stage.stream("?from=0")
+          #expect(try await stream.read { stream, _ in stream.looked == 20_000 })
+          #expect(stream.matched == 20_000)
+          #expect(stream.rows[19_999] != nil)
+          // Without a place to begin, a page begins with the last events.
+          let late = try stage.stream()
+          #expect(try await late.read { stream, _ in stream.rows[19_999] != nil })
+          #expect(late.looked == EventScan.maximumRows)
+        }
+      }
+    }
+
+    @Test func `a filter looks through the past, says how far it has come, and goes on with what is new`() async throws
+    {
+      try await withDirectoryAsync { directory in
+        let tracker = try Tracker(directory: directory, configuration: quiet { $0.whenFull = .block })
+        for number in 0..<5_000 {
+          tracker.track(number % 1_000 == 7 ? "rare" : "e", fields: ["n": .int(Int64(number))])
+        }
+        try tracker.drain()
+        try await MonitorStage.run(directory) { stage in
+          let stream = try stage.stream("?q=name%3Arare%20n%3E1000")
+          #expect(try await stream.read { stream, _ in stream.looked == 5_000 })
+          #expect(stream.rows.keys.sorted() == [1_007, 2_007, 3_007, 4_007])
+          tracker.track("rare", fields: ["n": 9_999])
+          #expect(try await stream.read { stream, _ in stream.rows.count == 5 })
+          let wrong = try await stage.get("/stream?q=is%3Awrong")
+          #expect(wrong.status == 400)
+          #expect((wrong.json?["error"] as? String)?.contains("violating") == true)
+        }
+      }
+    }
+
+    @Test func `states change as a delivery goes on`() async throws {
+      try await withDirectoryAsync { directory in
+        let tracker = try Tracker(directory: directory, configuration: quiet())
+        tracker.track("good")
+        tracker.track("bad")
+        try tracker.drain()
+        try await MonitorStage.run(directory) { stage in
+          let stream = try stage.stream()
+          #expect(try await stream.read { stream, _ in stream.rows.count == 2 })
+          let dispatcher = try Dispatcher(tracker)
+          try dispatcher.add(
+            ScriptedProvider(name: "shop", finally: .each { $0.name == "bad" ? .rejected("no") : .accepted }))
+          let delivery = Task { try await dispatcher.run() }
+          #expect(
+            try await stream.read { stream, _ in
+              stream.rows[0]?["states"] as? String == "a" && stream.rows[1]?["states"] as? String == "r"
+            })
+          #expect(stream.providers == ["shop"])
+          let filtered = try stage.stream("?q=at%3Ashop%3Drejected")
+          #expect(try await filtered.read { stream, _ in stream.looked == 2 })
+          #expect(Array(filtered.rows.keys) == [1])
+          delivery.cancel()
+          _ = try await delivery.value
+        }
+      }
+    }
+
+    @Test func `sensitive values are replaced everywhere, unless they are to be shown`() async throws {
+      try await withDirectoryAsync { directory in
+        let tracker = try Tracker(directory: directory, configuration: quiet())
+        var globals = GlobalFields()
+        globals.app = "shop"
+        globals.fields = ["token": "s3cret"]
+        globals.sensitive = ["token"]
+        try tracker.setGlobals(globals)
+        tracker.track("e", fields: ["x": 1])
+        try tracker.drain()
+        try await MonitorStage.run(directory) { stage in
+          for path in ["/event?offset=0", "/export.jsonl", "/export.csv"] {
+            let answer = try await stage.get(path)
+            #expect(answer.status == 200)
+            #expect(answer.text.contains("[redacted]"), "\(path)")
+            #expect(!answer.text.contains("s3cret"), "\(path)")
+          }
+          #expect(try await stage.get("/event?offset=0").json?["raw"] == nil)
+          let probed = try await stage.get("/export.jsonl?q=context.token%3Ds3cret")
+          #expect(probed.text.isEmpty)
+        }
+        try await MonitorStage.run(directory, { $0.showsSensitive = true }) { stage in
+          let answer = try await stage.get("/event?offset=0")
+          #expect(answer.text.contains("s3cret"))
+        }
+      }
+    }
+
+    @Test func `one event has its fields, its journey and its place`() async throws {
+      try await withDirectoryAsync { directory in
+        let tracker = try Tracker(directory: directory, configuration: quiet())
+        tracker.track("other")
+        tracker.track("checkout.completed", fields: ["order": .uint(41), "coupon": "SPRING \"26\""])
+        try tracker.drain()
+        try await MonitorStage.run(directory) { stage in
+          let event = try #require(try await stage.get("/event?offset=1").json)
+          #expect(event["name"] as? String == "checkout.completed")
+          let fields = try #require(event["fields"] as? [[String: Any]])
+          #expect(fields.map { $0["name"] as? String } == ["order", "coupon"])
+          #expect(fields[0]["type"] as? String == "uint")
+          let steps = try #require(event["steps"] as? [[String: Any]]).compactMap { $0["text"] as? String }
+          #expect(steps.contains { $0.hasPrefix("captured") } && steps.contains { $0.hasPrefix("drained at offset 1") })
+          let place = try #require(event["place"] as? [String: Any])
+          #expect(place["file"] as? String == "00000000000000000000.weir.active")
+          #expect((place["block"] as? Int ?? 0) > 0)
+          #expect((event["json"] as? String)?.contains("\"order\":41") == true)
+          #expect(
+            event["swift"] as? String == """
+              tracker.track("checkout.completed", fields: [
+                "order": .uint(41),
+                "coupon": "SPRING \\"26\\"",
+              ])
+
+              """)
+          #expect((event["raw"] as? String)?.isEmpty == false)
+          #expect(try await stage.get("/event?offset=99").status == 404)
+          #expect(try await stage.get("/event?offset=x").status == 400)
+        }
+      }
+    }
+
+    @Test func `an export has exactly what the filter finds`() async throws {
+      try await withDirectoryAsync { directory in
+        let tracker = try Tracker(directory: directory, configuration: quiet { $0.whenFull = .block })
+        for number in 0..<3_000 { tracker.track(number % 2 == 0 ? "even" : "odd", fields: ["n": .int(Int64(number))]) }
+        try tracker.drain()
+        try await MonitorStage.run(directory) { stage in
+          let lines = try await stage.get("/export.jsonl?q=name%3Aodd%20n%3E%3D1001")
+          #expect(lines["content-disposition"]?.contains("events.jsonl") == true)
+          #expect(lines.text.split(separator: "\n").count == 1_000)
+          let table = try await stage.get("/export.csv?q=name%3Aodd%20from%3A2991")
+          #expect(
+            table.text.split(separator: "\n").map { $0.split(separator: ",").last } == [
+              "n", "2991", "2993", "2995", "2997", "2999",
+            ])
+        }
+      }
+    }
+
+    @Test func `the sums count events by name, refusals and bytes`() async throws {
+      try await withDirectoryAsync { directory in
+        let tracker = try Tracker(directory: directory, configuration: quiet())
+        for _ in 0..<30 { tracker.track("often") }
+        tracker.track("seldom")
+        tracker.track("", fields: [:])
+        try tracker.drain()
+        try await MonitorStage.run(directory) { stage in
+          let stream = try stage.stream()
+          var sums: [String: Any] = [:]
+          // The seconds are whole ones: the present one does not count yet.
+          #expect(
+            try await stream.read { _, message in
+              guard message.event == "sums" else { return false }
+              sums = message.data as? [String: Any] ?? [:]
+              return (sums["rates"] as? [[String: Any]])?.count == 2
+            })
+          let rates = try #require(sums["rates"] as? [[String: Any]])
+          #expect(rates.map { $0["name"] as? String } == ["often", "seldom"])
+          #expect(rates[0]["total"] as? Int == 30)
+          #expect((rates[0]["counts"] as? [Int])?.count == 60)
+          #expect(sums["isLive"] as? Bool == true)
+          #expect((sums["dropped"] as? [String: Int])?["invalid"] == 1)
+          #expect((sums["bytes"] as? Int ?? 0) > 0)
+          #expect(sums["streams"] as? Int == 1)
+        }
+      }
+    }
+
+    @Test func `a log that is not there yet is waited for, and one that ends is shown`() async throws {
+      try await withDirectoryAsync { parent in
+        let directory = parent + "/events"
+        try await MonitorStage.run(directory) { stage in
+          let stream = try stage.stream()
+          #expect(try await stream.read { _, message in message.event == "waiting" })
+          let tracker = try Tracker(directory: directory, configuration: quiet())
+          tracker.track("first")
+          #expect(try await stream.read { stream, _ in stream.rows.count == 1 })
+          try tracker.close()
+          #expect(
+            try await stream.read { _, message in
+              message.event == "frame" && (message.data as? [String: Any])?["isLive"] as? Bool == false
+            })
+        }
+      }
+    }
+
+    @Test func `the logs in a directory are named, and each is shown`() async throws {
+      try await withDirectoryAsync { parent in
+        for name in ["a", "b"] {
+          let tracker = try Tracker(directory: "\(parent)/\(name)", configuration: quiet())
+          tracker.track("of \(name)")
+          try tracker.close()
+        }
+        try await MonitorStage.run(parent) { stage in
+          let logs =
+            try JSONSerialization.jsonObject(with: Data(try await stage.get("/logs").body)) as? [[String: String]]
+          #expect(logs?.map { $0["name"] } == ["a", "b"])
+          let stream = try stage.stream("?log=b")
+          #expect(try await stream.read { stream, _ in stream.rows[0]?["name"] as? String == "of b" })
+          for wrong in ["c", "..", "../a", "a/../b", "%2e%2e"] {
+            #expect(try await stage.get("/stream?log=\(wrong)").status == 404, "\(wrong)")
+          }
+        }
+      }
+    }
+
+    // MARK: Who may ask
+
+    @Test func `every answer has the headers, and the page runs only its own script`() async throws {
+      try await withDirectoryAsync { directory in
+        try await MonitorStage.run(directory) { stage in
+          for path in ["/", "/logs", "/nowhere"] {
+            let answer = try await stage.get(path)
+            #expect(answer["x-content-type-options"] == "nosniff")
+            #expect(answer["referrer-policy"] == "no-referrer")
+            #expect(answer["cross-origin-resource-policy"] == "same-origin")
+            #expect(answer["cache-control"] == "no-store")
+            #expect(answer["access-control-allow-origin"] == nil)
+            let policy = try #require(answer["content-security-policy"])
+            #expect(policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"))
+            #expect(policy.contains("script-src 'sha256-") && !policy.contains("unsafe"))
+          }
+          let page = try await stage.get("/").text
+          #expect(page.utf8.count <= 64 << 10)
+          for word in [
+            "innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "http://", "https://",
+          ] {
+            #expect(
+              !page.contains(word) || word.hasPrefix("http") && page.contains("http://www.w3.org/2000/svg"), "\(word)")
+          }
+          #expect(!page.contains(" style=\"") && !page.contains(" onclick"))
+        }
+      }
+    }
+
+    @Test func `the gate is before every route`() async throws {
+      try await withDirectoryAsync { directory in
+        _ = try Tracker(directory: directory, configuration: quiet())
+        try await MonitorStage.run(directory) { stage in
+          let cookie = "Cookie: \(stage.cookie)"
+          for path in ["/", "/logs", "/stream", "/event?offset=0", "/export.jsonl", "/export.csv", "/x"] {
+            let answers = [
+              try await ask(stage.port, path), try await ask(stage.port, path, host: "evil.example", [cookie]),
+              try await ask(stage.port, path, method: "POST", [cookie]),
+              try await ask(stage.port, path, [cookie, "Sec-Fetch-Site: cross-site"]),
+            ]
+            #expect(answers.map(\.status) == [403, 421, 405, 403], "\(path)")
+          }
+        }
+      }
+    }
+
+    @Test func `an address works once, and the next one is printed`() async throws {
+      try await withDirectoryAsync { directory in
+        try await MonitorStage.run(directory) { stage in
+          let first = try #require(stage.addresses.all.withLock { $0.first })
+          let second = try #require(stage.addresses.last)
+          #expect(first != second)
+          let query = first.drop { $0 != "?" }
+          #expect(try await ask(stage.port, "/" + query).status == 403)
+          let other = try await ask(stage.port, "/" + second.drop { $0 != "?" } + "&q=name%3Aa")
+          #expect(other.status == 303)
+          #expect(other["location"] == "/?q=name%3Aa")
+          let cookie = try #require(other["set-cookie"])
+          #expect(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"))
+        }
+      }
+    }
+
+    @Test func `a session goes on with a monitor that is started again, if it has a key file`() async throws {
+      try await withDirectoryAsync { directory in
+        let file = directory + "/state/key"
+        let kept = Mutex<(port: Int, cookie: String)?>(nil)
+        try await MonitorStage.run(directory + "/log", { $0.keyFile = file }) { stage in
+          kept.withLock { $0 = (stage.port, stage.cookie) }
+        }
+        let (port, cookie) = try #require(kept.withLock { $0 })
+        let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? NSNumber
+        #expect(mode?.intValue == 0o600)
+        try await MonitorStage.run(
+          directory + "/log",
+          {
+            $0.keyFile = file
+            $0.port = port
+          }
+        ) { stage in
+          let answer = try await ask(stage.port, "/logs", ["Cookie: \(cookie)"])
+          #expect(answer.status == 200)
+        }
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file)
+        var configuration = Monitor.Configuration()
+        configuration.keyFile = file
+        #expect(throws: WeirError.self) { try Monitor(directory: directory, configuration: configuration) }
+      }
+    }
+
+    @Test func `streams are limited, and one that ends makes room`() async throws {
+      try await withDirectoryAsync { directory in
+        _ = try Tracker(directory: directory, configuration: quiet())
+        try await MonitorStage.run(directory) { stage in
+          var streams: [MonitorStream] = []
+          for _ in 0..<Monitor.Configuration.mostStreams {
+            let stream = try stage.stream()
+            #expect(try await stream.read { _, _ in true })
+            streams.append(stream)
+          }
+          #expect(try await stage.get("/stream").status == 503)
+          streams.removeLast()
+          var status = 503
+          while status == 503 {
+            let stream = try stage.stream()
+            status = try await stream.status()
+          }
+          #expect(status == 200)
+        }
+      }
+    }
+
+    @Test(arguments: ["0.0.0.0", "::", "192.0.2.1", "example.org"])
+    func `another address needs a flag`(_ host: String) throws {
+      var configuration = Monitor.Configuration()
+      configuration.host = host
+      let error = #expect(throws: WeirError.self) { try Monitor(directory: "/tmp", configuration: configuration) }
+      #expect(error?.message.contains("127.0.0.1") == true)
+    }
+  }
+#endif
