@@ -56,7 +56,8 @@
         RecordCommand.self, CatCommand.self, ExportCommand.self, VerifyCommand.self, RecoverCommand.self,
         StatCommand.self, SchemaCommand.self, ContractCommand.self, PlanCommand.self, DeliverCommand.self,
         RedriveCommand.self, RewindCommand.self,
-        DeadLettersCommand.self, JourneyCommand.self, MonitorCommand.self, CollectCommand.self, BatchCommand.self, DemoCommand.self,
+        DeadLettersCommand.self, JourneyCommand.self, MonitorCommand.self, CollectCommand.self, BatchCommand.self,
+        DemoCommand.self,
       ])
 
     static func main() {

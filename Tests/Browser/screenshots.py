@@ -15,12 +15,11 @@ def shop(stage):
     names = ("page.viewed", "cart.filled", "checkout.started", "checkout.completed")
     for n in range(160):
         name = names[(n * 7) % 4]
-        event = {"event": name, "order": 4000 + n, "total": round(9.9 + n * 1.7, 2), "coupon": "SPRING" if n % 5 == 0 else None}
-        writer.write({key: value for key, value in event.items() if value is not None})
+        coupon = {"coupon": "SPRING"} if n % 5 == 0 else {}
+        writer.write({"event": name, "order": 4000 + n, "total": round(9.9 + n * 1.7, 2), **coupon})
     wait(lambda: len(stage.offsets()) > 20, "the events")
     stage.run("deliver", stage.directory, "--to", os.path.join(stage.folder, "spool"), "--name", "spool")
     writer.write(*({"event": "page.viewed", "order": 5000 + n} for n in range(6)))
-    return writer
 
 
 def picture(driver, folder, name):
@@ -28,17 +27,19 @@ def picture(driver, folder, name):
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
         driver.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
-        driver.save_screenshot(os.path.join(folder, f"monitor-{name}-{scheme}.png"))
+        driver.save_screenshot(os.path.join(folder, f"monitor-{name}{'' if scheme == 'light' else '~dark'}.png"))
 
 
 def main():
     weir, folder = weir_of(sys.argv), sys.argv[2]
-    driver = browser(1180, 660)
+    driver = browser(1280, 760)
     stage = Stage(weir, driver)
     try:
         stage.open()
-        writer = shop(stage)
-        wait(lambda: stage.cell(165, "spool") == "pending" and stage.cell(140, "spool") in (None, "acknowledged"), "states")
+        shop(stage)
+        wait(lambda: stage.cell(165, "spool") == "pending", "the states")
+        if stage.is_hidden("sums"):
+            stage.key("s")
         wait(lambda: "page.viewed" in stage.text("sums"), "the rates")
         picture(driver, folder, "list")
         stage.filter("name:checkout.completed total>=100")
@@ -47,11 +48,6 @@ def main():
         stage.key("j" + Keys.ENTER)
         wait(lambda: "attempt 1" in stage.text("event"), "the details")
         picture(driver, folder, "details")
-        stage.key(Keys.ESCAPE)
-        stage.filter("from:0")
-        writer.kill()
-        wait(lambda: not stage.is_hidden("banner"), "the writer to be gone")
-        picture(driver, folder, "gone")
     finally:
         stage.end()
         driver.quit()

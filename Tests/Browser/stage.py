@@ -49,7 +49,8 @@ class Writer:
 
     def __init__(self, weir, directory):
         self.process = subprocess.Popen(
-            [weir, "record", directory, "--format", "jsonl"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+            [weir, "record", directory, "--format", "jsonl"], stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )
 
     def write(self, *events):
@@ -60,12 +61,15 @@ class Writer:
     def kill(self):
         self.process.kill()
         self.process.wait()
+        try:
+            self.process.stdin.close()
+        except BrokenPipeError:
+            pass
 
     def close(self):
         if self.process.poll() is None:
             self.process.stdin.close()
             self.process.wait()
-        self.process.stderr.close()
 
 
 class Stage:
@@ -133,7 +137,8 @@ class Stage:
         return self.driver.execute_script(script, *arguments)
 
     def offsets(self):
-        return self.js("return [...document.querySelectorAll('#rows tr[data-offset]')].map((row) => +row.dataset.offset)")
+        return self.js(
+            "return [...document.querySelectorAll('#rows tr[data-offset]')].map((row) => +row.dataset.offset)")
 
     def cell(self, offset, provider):
         return self.js(

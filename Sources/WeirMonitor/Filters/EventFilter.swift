@@ -85,11 +85,6 @@ struct EventFindings: Hashable, Sendable {
   /// The names of providers, and the event's state at each of them.
   var states: [(provider: String, state: DeliveryStates.State)] = []
 
-  init(flags: Set<EventFlag> = [], states: [(provider: String, state: DeliveryStates.State)] = []) {
-    self.flags = flags
-    self.states = states
-  }
-
   static func == (left: EventFindings, right: EventFindings) -> Bool {
     left.flags == right.flags && left.states.elementsEqual(right.states) { $0 == $1 }
   }
