@@ -19,7 +19,7 @@ endif
 SWIFT_SOURCES = Package.swift Sources Tests Benchmarks
 
 .PHONY: help build demo libcweir install-free test test-c test-swift crash fuzz stress bench format lint clean \
-        need-swift need-lz4 need-lz4-tool need-zlib need-c need-python need-strace
+        need-swift need-lz4 need-lz4-tool need-zlib need-ncurses need-c need-python need-strace
 
 help:
 	@echo 'make build         release build of the libraries and of the tool, $(BUILD)/release/weir'
@@ -33,7 +33,7 @@ help:
 	@echo 'make crash-replay  kills, sweeps and cases of the core at length (ROUNDS=, SECONDS=, SEED=)'
 	@echo 'make fuzz          fuzzes every reader of files for SECONDS each (60), under AddressSanitizer'
 	@echo 'make stress        threads that do whatever they may for STRESS_SECONDS, under ThreadSanitizer'
-	@echo 'make test-browser  the monitor in Chromium; installs Chromium'
+	@echo 'make test-monitor  the monitor in Chromium and in tmux; installs both'
 	@echo 'make docs          the documentation of every module, as a web site: $(BUILD)/docs/Weir.doccarchive'
 	@echo 'make bench         all benchmarks, charts, the tables of the documentation'
 	@echo 'make format        lays out the Swift sources as .swift-format says'
@@ -72,6 +72,10 @@ need-lz4:
 need-zlib:
 	@[ -e /usr/include/zlib.h ] || pkg-config --exists zlib 2>/dev/null || $(call install,zlib1g-dev)
 
+# The monitor in a terminal is drawn by it.
+need-ncurses:
+	@[ -e /usr/include/ncurses.h ] || $(call install,libncurses-dev)
+
 # The tests have batch segments read by it.
 need-lz4-tool:
 	@command -v lz4 >/dev/null 2>&1 || $(call install,lz4)
@@ -107,16 +111,16 @@ demo: need-swift need-lz4
 	$(SWIFT_BUILD) -c release --traits Tool --product weir
 	$(BUILD)/release/weir demo
 
-build: need-swift need-lz4 need-zlib
+build: need-swift need-lz4 need-zlib need-ncurses
 	$(SWIFT_BUILD) -c release $(BUILD_TRAITS)
 
 # ---- Test ------------------------------------------------------------------------------------------------------------
 
-test: need-swift need-lz4 need-lz4-tool need-zlib need-c need-strace need-python
+test: need-swift need-lz4 need-lz4-tool need-zlib need-ncurses need-c need-strace need-python
 	@$(MAKE) --no-print-directory test-c
 	@$(MAKE) --no-print-directory test-swift
 
-crash: need-swift need-lz4 need-lz4-tool need-zlib need-strace
+crash: need-swift need-lz4 need-lz4-tool need-zlib need-ncurses need-strace
 	$(TEST_BUILD) --build-tests
 	WEIR_LONG=1 WEIR_KILLS=$${WEIR_KILLS:-200} $(SWIFT_TEST) --filter EndToEndTests
 
@@ -168,7 +172,7 @@ install-free: libcweir
 
 include Tests/swift.mk
 include Tests/C/c.mk
-include Tests/Browser/browser.mk
+include Tests/Monitor/monitor.mk
 include Tests/Models/models.mk
 include Tests/Counts/counts.mk
 include Tests/Stress/stress.mk

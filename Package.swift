@@ -69,6 +69,7 @@ let package = Package(
   targets: [
     .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"])]),
     .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
+    .systemLibrary(name: "CNcurses", providers: [.apt(["libncurses-dev"])]),
     .target(name: "CWeir", dependencies: ["CLZ4"], cSettings: cSettings),
     // Capture and reading back. Everything on the path of a capture is in here: it inlines into the user's code.
     .target(
@@ -172,6 +173,7 @@ let package = Package(
       name: "WeirMonitor",
       dependencies: [
         "Weir", "WeirContracts", "WeirDelivery", "WeirJSON",
+        .target(name: "CNcurses", condition: .when(traits: ["Monitor"])),
         .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Monitor"])),
         .product(name: "HummingbirdCore", package: "hummingbird", condition: .when(traits: ["Monitor"])),
         .product(name: "Logging", package: "swift-log"),
@@ -296,7 +298,7 @@ let package = Package(
       name: "ExampleTests",
       dependencies: [
         "Weir", "WeirContracts", "WeirDelivery", "WeirScopes", "WeirAspects", "WeirHTTP", "WeirConfiguration",
-        "WeirTesting",
+        "WeirMonitor", "WeirTesting",
         .product(name: "Configuration", package: "swift-configuration", condition: .when(traits: ["Configuration"])),
       ], swiftSettings: swiftSettings),
     .testTarget(

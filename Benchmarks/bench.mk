@@ -123,7 +123,7 @@ service-build: need-swift need-lz4
 	  $(SWIFT_FLAGS) --product shop
 
 # The tool that is measured: its packages are those of the traits.
-bench-tool: need-swift need-lz4 need-zlib
+bench-tool: need-swift need-lz4 need-zlib need-ncurses
 	$(SWIFT) build -c release -j $(JOBS) --scratch-path $(BENCH)/tool $(SWIFT_FLAGS) --traits Tool,HTTP,Collector \
 	  --product weir
 

@@ -4,6 +4,7 @@
   import Foundation
   import Hummingbird
   import Logging
+  import NIOCore
   public import ServiceLifecycle
   import Synchronization
   public import Weir
@@ -69,6 +70,10 @@
       }
     }
 
+    private static func reason(_ error: any Error) -> String {
+      (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
+    }
+
     private func serve() async throws {
       var logger = Logger(label: "weir.monitor") { _ in SwiftLogNoOpLogHandler() }
       logger.logLevel = .critical
@@ -89,7 +94,7 @@
           } catch {
             throw WeirError(
               .io,
-              "the monitor can't listen on \(configuration.host), port \(configuration.port): \(error); choose "
+              "the monitor can't listen on \(configuration.host), port \(configuration.port): \(Self.reason(error)); choose "
                 + "another port, or 0 for any free port")
           }
         }
@@ -97,7 +102,11 @@
           if configuration.host == "127.0.0.1" {
             // Browsers may take localhost for ::1. A machine without IPv6 has none.
             let other = server.application(host: "::1", port: port, logger: logger) { _ in }
-            group.addTask { try? await other.run() }
+            group.addTask {
+              try? await other.run()
+              // Its end is not the monitor's: the address may be another program's, or not exist.
+              while !Task.isCancelled { try? await Task.sleep(for: .seconds(3_600)) }
+            }
           }
           configuration.onAddress(server.address)
         }

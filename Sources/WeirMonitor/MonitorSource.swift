@@ -9,6 +9,8 @@
   /// One log, or the logs in the subdirectories of a directory.
   final class MonitorSource: Sendable {
     private let directory: String
+    /// The directory without links, as cookies name it.
+    var path: String { URL(fileURLWithPath: directory).resolvingSymlinksInPath().path }
     private let watches = Mutex<[String: LogWatch]>([:])
 
     /// Shows the log in a directory, or the logs in its subdirectories. Neither has to be there yet.
@@ -16,39 +18,37 @@
       self.directory = directory
     }
 
-    /// The names of the logs. A directory without logs is taken for a log that is to come.
-    private var names: [String] {
-      let log = LogDirectory(directory)
-      let own = URL(fileURLWithPath: directory).lastPathComponent
-      if (try? log.tally(from: .max)) != nil { return [own] }
-      let entries = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
-      let logs = entries.sorted().filter { (try? LogDirectory("\(directory)/\($0)").tally(from: .max)) != nil }
-      return logs.isEmpty ? [own] : logs
+    /// The paths of the logs by name. A directory without logs is taken for a log that is to come.
+    private var paths: [(name: String, path: String)] {
+      let own = [(name: URL(fileURLWithPath: directory).lastPathComponent, path: directory)]
+      if Self.isLog(directory) { return own }
+      let entries = ((try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []).sorted()
+      let logs = entries.map { (name: $0, path: "\(directory)/\($0)") }.filter { Self.isLog($0.path) }
+      return logs.isEmpty ? own : logs
+    }
+
+    /// Whether a directory holds a log, also one that can't be read: its page says why.
+    private static func isLog(_ path: String) -> Bool {
+      do throws(WeirError) {
+        _ = try EventReader(directory: path)
+        return true
+      } catch {
+        return error.code != .missing && error.code != .directory
+      }
     }
 
     /// The names and paths of the logs, as JSON.
     var list: FieldValue {
-      .array(names.map { .object(["name": .string($0), "path": .string(path(of: $0))]) })
-    }
-
-    private func path(of name: String) -> String {
-      let own = URL(fileURLWithPath: directory).lastPathComponent
-      return name == own && !isFamily ? directory : "\(directory)/\(name)"
-    }
-
-    /// Whether the logs lie in subdirectories.
-    private var isFamily: Bool {
-      names != [URL(fileURLWithPath: directory).lastPathComponent]
+      .array(paths.map { .object(["name": .string($0.name), "path": .string($0.path)]) })
     }
 
     /// The log of a name, or the first one. Throws `404` for a name that is not in ``list``.
     func watch(_ name: String?) throws(MonitorProblem) -> LogWatch {
-      let names = names
-      guard let name = name ?? names.first, names.contains(name) else {
-        throw MonitorProblem(
-          .notFound, "there is no log \((name ?? "").cut(to: 100)); the logs are \(names.joined(separator: ", "))")
+      let paths = paths
+      guard let path = paths.first(where: { name == nil || $0.name == name })?.path else {
+        let names = paths.map(\.name).joined(separator: ", ").cut(to: 1_000)
+        throw MonitorProblem(.notFound, "there is no log \((name ?? "").cut(to: 100)); the logs are \(names)")
       }
-      let path = path(of: name)
       return watches.withLock { watches in
         if let known = watches[path] { return known }
         let watch = LogWatch(LogDirectory(path))

@@ -23,7 +23,7 @@ docs: docs-modules
 	@$(MAKE) --no-print-directory test-docs
 	@echo 'docs: python3 -m http.server -d $(DOCS)/Weir.doccarchive, and http://localhost:8000/documentation/weir/'
 
-docs-modules: need-swift need-lz4 need-zlib
+docs-modules: need-swift need-lz4 need-zlib need-ncurses
 	$(TEST_BUILD)
 
 docs-symbols:

@@ -371,6 +371,80 @@
       }
     }
 
+    @Test func `another program at ::1 does not end the monitor`() async throws {
+      try await withDirectoryAsync { directory in
+        let other = socket(AF_INET6, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(other) }
+        var place = sockaddr_in6()
+        place.sin6_family = sa_family_t(AF_INET6)
+        place.sin6_addr = in6addr_loopback
+        var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
+        let isHeld = withUnsafeMutablePointer(to: &place) { place in
+          place.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            bind(other, $0, length) == 0 && listen(other, 1) == 0 && getsockname(other, $0, &length) == 0
+          }
+        }
+        // A machine without IPv6 is the same case.
+        let port = isHeld ? Int(in_port_t(bigEndian: place.sin6_port)) : 0
+        try await MonitorStage.run(directory, { $0.port = port }) { stage in
+          try await Task.sleep(for: .milliseconds(200))
+          let answer = try await stage.get("/logs")
+          #expect(answer.status == 200)
+        }
+      }
+    }
+
+    @Test func `a page that comes back to a log that was replaced begins anew`() async throws {
+      try await withDirectoryAsync { directory in
+        let tracker = try Tracker(directory: directory, configuration: quiet())
+        for number in 0..<5 { tracker.track("e", fields: ["n": .int(Int64(number))]) }
+        try tracker.drain()
+        try await MonitorStage.run(directory) { stage in
+          let stream = try stage.stream("", ["Last-Event-ID: 20"])
+          var isTold = false
+          #expect(
+            try await stream.read { stream, message in
+              isTold = isTold || message.event == "waiting"
+              return stream.rows.count == 5
+            })
+          #expect(isTold)
+        }
+      }
+    }
+
+    @Test func `a log in a directory of the same name is shown`() async throws {
+      try await withDirectoryAsync { parent in
+        let directory = "\(parent)/shop"
+        try FileManager.default.createDirectory(
+          atPath: directory, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        let tracker = try Tracker(directory: "\(directory)/shop", configuration: quiet())
+        tracker.track("inner")
+        try tracker.close()
+        try await MonitorStage.run(directory) { stage in
+          let stream = try stage.stream("?log=shop")
+          #expect(try await stream.read { stream, _ in stream.rows[0]?["name"] as? String == "inner" })
+        }
+      }
+    }
+
+    @Test func `an export by state has all events, also after the last page has gone`() async throws {
+      try await withDirectoryAsync { directory in
+        let tracker = try Tracker(directory: directory, configuration: quiet())
+        for number in 0..<100 { tracker.track("e", fields: ["n": .int(Int64(number))]) }
+        try tracker.drain()
+        let dispatcher = try Dispatcher(tracker)
+        try dispatcher.add(ScriptedProvider(name: "shop"))
+        let delivery = Task { try await dispatcher.run() }
+        #expect(await eventually { dispatcher.ledger["shop"]?.acknowledged == 100 })
+        delivery.cancel()
+        _ = try await delivery.value
+        try await MonitorStage.run(directory) { stage in
+          let answer = try await stage.get("/export.jsonl?q=at%3Ashop%3Dacknowledged")
+          #expect(answer.text.split(separator: "\n").count == 100)
+        }
+      }
+    }
+
     @Test(arguments: ["0.0.0.0", "::", "192.0.2.1", "example.org"])
     func `another address needs a flag`(_ host: String) throws {
       var configuration = Monitor.Configuration()

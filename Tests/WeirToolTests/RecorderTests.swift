@@ -30,6 +30,7 @@
       try Data(input.utf8).write(to: URL(fileURLWithPath: file))
       var configuration = Tracker.Configuration()
       configuration.whenFull = .block
+      configuration.overflowBytes = 0
       configuration.logger = nil
       let tracker = try Tracker(directory: "\(folder.path)/log", configuration: configuration)
       let recorder = Recorder<Format>(

@@ -148,6 +148,12 @@ package struct SystemCalls: Sendable {
     return file
   }
 
+  /// Whether a file is this user's, and nobody else may read or write it.
+  package func isPrivate(_ file: Descriptor) -> Bool {
+    var status = stat()
+    return fstat(file.number, &status) == 0 && status.st_uid == geteuid() && status.st_mode & 0o077 == 0
+  }
+
   /// Creates a file that does not exist, with access for its owner only.
   package func create(_ name: String, in directory: Descriptor) throws(WeirError) -> Descriptor {
     let at = directory.number

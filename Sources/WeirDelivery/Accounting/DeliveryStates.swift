@@ -83,8 +83,14 @@ private final class FollowedProvider {
 
   private let name: String
   private let log: LogDirectory
-  private var attempts: EventReader?
-  private var letters: EventReader?
+  /// A log beside the log, and whether the last look left something.
+  private struct Notes {
+    var reader: EventReader?
+    var isBehind = false
+  }
+
+  private var attempts = Notes()
+  private var letters = Notes()
   /// The offsets of letters in the dead-letter log, and those of their events.
   private var known: [(letter: Offset, event: Offset)] = []
   /// How far redrives had come when the letters were last looked through.
@@ -92,7 +98,8 @@ private final class FollowedProvider {
 
   private var start: Offset = 0
   private var cursor: Offset = 0
-  private var rewinds: UInt64 = 0
+  /// Below it the events at or after the cursor are delivered again; 0 without a rewind.
+  private var rewound: Offset = 0
   private var given = OffsetSet()
   private var accepted = OffsetSet()
   private var rejected = OffsetSet()
@@ -108,6 +115,8 @@ private final class FollowedProvider {
 
   func state(of offset: Offset) -> DeliveryStates.State {
     if offset < start { return .before }
+    // Whatever the provider answered before the rewind. The journey and the ledger say so, too.
+    if offset >= cursor, offset < rewound { return given.contains(offset) ? .given : .pending }
     if rejected.contains(offset) { return .rejected }
     if withheld.contains(offset) { return .withheld }
     if offset < cursor || accepted.contains(offset) { return .acknowledged }
@@ -122,6 +131,7 @@ private final class FollowedProvider {
     let isMoved = readCursor(calls)
     // Before the attempts: an event may have been accepted after its letter was written.
     let areLetters = readLetters(calls)
+    if letters.isBehind { return true }
     let areNotes = readAttempts()
     return isMoved || areNotes || areLetters
   }
@@ -131,15 +141,17 @@ private final class FollowedProvider {
   private func readCursor(_ calls: SystemCalls) -> Bool {
     guard case .position(let position)? = try? Cursor.read(name, of: log.path, calls: calls) else { return false }
     let counts = position.counts
-    if let counts, counts.rewinds > rewinds { rewind(to: counts.from, counts.rewinds) }
     start = counts?.firstFrom ?? 0
-    return move(to: position.offset)
+    rewound = counts.map { $0.rewinds > 0 ? $0.rewound : 0 } ?? 0
+    let isSetBack = position.offset < cursor
+    // A rewind, or another provider under this name.
+    if isSetBack { setBack(to: position.offset) }
+    return move(to: position.offset) || isSetBack
   }
 
   /// The provider gets all events from here on again, whatever it answered before.
-  private func rewind(to offset: Offset, _ count: UInt64) {
-    rewinds = count
-    cursor = min(cursor, offset)
+  private func setBack(to offset: Offset) {
+    cursor = offset
     given.remove(from: offset)
     accepted.remove(from: offset)
     rejected.remove(from: offset)
@@ -162,7 +174,8 @@ private final class FollowedProvider {
       guard let note = try? LoggedAttempt(stored) else { return }
       switch note {
       case .attempt(let call): take(call)
-      case .settled(let offset): _ = move(to: offset)
+      // The cursor's own file says how far it is: a note may be from before a rewind.
+      case .settled: break
       case .withheld(let offset): withheld.insert(offset...offset)
       case .flagged(let note): take(note)
       }
@@ -181,8 +194,11 @@ private final class FollowedProvider {
     }
     // Above the last range of an incomplete list, events may be retried: that is not known.
     if !call.retried.isComplete, let last = call.retried.ranges.last?.upperBound, last < call.last {
-      accepted.remove(last + 1...call.last)
-      given.insert(last + 1...call.last)
+      for range in call.given.ranges where range.upperBound > last {
+        let unknown = max(range.lowerBound, last + 1)...range.upperBound
+        accepted.remove(unknown)
+        given.insert(unknown)
+      }
     }
     for range in call.rejected.ranges {
       accepted.remove(range)
@@ -242,18 +258,20 @@ private final class FollowedProvider {
   // MARK: Logs beside the log
 
   /// Passes each new event of a log beside the log to `body`. Returns whether there was one.
-  private func read(_ path: String, _ reader: inout EventReader?, _ body: (StoredEvent) -> Void) -> Bool {
+  private func read(_ path: String, _ notes: inout Notes, _ body: (StoredEvent) -> Void) -> Bool {
+    notes.isBehind = false
     do throws(WeirError) {
-      if reader == nil { reader = try EventReader(directory: path) }
-      guard let opened = reader else { return false }
+      if notes.reader == nil { notes.reader = try EventReader(directory: path) }
+      guard let reader = notes.reader else { return false }
       for count in 0..<Self.mostNotes {
-        guard let stored = try opened.next() else { return count > 0 }
+        guard let stored = try reader.next() else { return count > 0 }
         body(stored)
       }
+      notes.isBehind = true
       return true
     } catch {
       // The log is not there yet, or was removed with its provider, and another one may come in its place.
-      reader = nil
+      notes.reader = nil
       return false
     }
   }

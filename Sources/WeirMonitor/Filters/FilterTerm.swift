@@ -91,10 +91,11 @@ struct FilterPattern: Hashable, Sendable {
     guard text.utf8.starts(with: first.utf8), text.utf8.count >= first.utf8.count + last.utf8.count,
       text.utf8.suffix(last.utf8.count).elementsEqual(last.utf8)
     else { return false }
-    var rest = text.utf8.dropFirst(first.utf8.count).dropLast(last.utf8.count)
+    var rest = Array(text.utf8.dropFirst(first.utf8.count).dropLast(last.utf8.count))[...]
     for piece in pieces.dropFirst().dropLast() where !piece.isEmpty {
-      guard let place = rest.firstIndex(ofRun: piece.utf8) else { return false }
-      rest = rest[rest.index(place, offsetBy: piece.utf8.count)...]
+      let bytes = Array(piece.utf8)
+      guard let place = rest.firstIndex(ofRun: bytes) else { return false }
+      rest = rest[(place + bytes.count)...]
     }
     return true
   }
@@ -222,22 +223,29 @@ extension FieldValue {
 extension String {
   /// Whether a text in lower case occurs in this text, upper and lower case alike.
   fileprivate func contains(folded text: String) -> Bool {
-    // Most texts are ASCII, and need no copy.
-    if utf8.firstIndex(where: { $0 >= 0x80 }) == nil {
-      return utf8.lazy.map { $0 | (($0 &- 0x41 < 26) ? 0x20 : 0) }.firstIndex(ofRun: text.utf8) != nil
-    }
-    return lowercased().utf8.firstIndex(ofRun: text.utf8) != nil
+    Array(lowercased().utf8)[...].firstIndex(ofRun: Array(text.utf8)) != nil
   }
 }
 
-extension Collection where Element == UInt8 {
-  /// Returns the place where these bytes first occur, one after another.
-  fileprivate func firstIndex(ofRun run: String.UTF8View) -> Index? {
+extension ArraySlice<UInt8> {
+  /// Returns the place where these bytes first occur, one after another. Looks at each byte at most twice, whatever the
+  /// bytes are: the search of Knuth, Morris and Pratt (1977).
+  fileprivate func firstIndex(ofRun run: [UInt8]) -> Index? {
     guard let first = run.first else { return startIndex }
-    var rest = self[...]
-    while let place = rest.firstIndex(of: first) {
-      if rest[place...].starts(with: run) { return place }
-      rest = rest[rest.index(after: place)...]
+    guard var place = firstIndex(of: first) else { return nil }
+    // For each prefix of the run, how long the longest of its proper ends is that the run begins with.
+    var ends = [0]
+    for byte in run.dropFirst() {
+      var length = ends[ends.count - 1]
+      while length > 0, run[length] != byte { length = ends[length - 1] }
+      ends.append(run[length] == byte ? length + 1 : 0)
+    }
+    var matched = 0
+    while place < endIndex {
+      while matched > 0, run[matched] != self[place] { matched = ends[matched - 1] }
+      if run[matched] == self[place] { matched += 1 }
+      place += 1
+      if matched == run.count { return place - matched }
     }
     return nil
   }

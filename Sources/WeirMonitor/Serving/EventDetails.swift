@@ -7,11 +7,11 @@ import WeirJSON
 
 /// One event, as the details show it: see the page MonitorProtocol.
 struct EventDetails {
-  private let event: StoredEvent
-  private let raw: [UInt8]?
-  private let place: EventReader.Place
-  private let journey: Journey
-  private let plans: [(provider: String, plan: String)]
+  let event: StoredEvent
+  let raw: [UInt8]?
+  let place: EventReader.Place
+  let journey: Journey
+  let plans: [(provider: String, plan: String)]
   private let findings: EventFindings
 
   /// Reads the event at an offset. Throws what ``LogDirectory/journey(at:showsSensitive:)`` throws.

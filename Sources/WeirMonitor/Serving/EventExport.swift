@@ -3,7 +3,9 @@
 import Weir
 import WeirDelivery
 
-/// Writes the events that match, of those that were in the log when the export began. Belongs to one task at a time.
+/// Writes the events that match, of those that were in the log when the export began.
+///
+/// Sendable, although the compiler can't see it: an answer's body is written by one task, which alone calls ``next()``.
 final class EventExport: @unchecked Sendable {
   enum Format: String {
     case jsonl
@@ -14,13 +16,16 @@ final class EventExport: @unchecked Sendable {
 
   private static let pieceBytes = 64 << 10
   private static let blockEvents = 256
+  /// How long one call looks at events.
+  private static let turn = Duration.milliseconds(20)
 
   private let watch: LogWatch
   private let filter: EventFilter
-  private let format: Format
   private let showsSensitive: Bool
   private let end: Offset
   private var reader: EventReader
+  /// The columns of a table, until all events were looked at for them.
+  private var unfinished: CSVColumns?
   private var table: CSVTable?
   private var isDone = false
 
@@ -30,38 +35,45 @@ final class EventExport: @unchecked Sendable {
   init(_ watch: LogWatch, _ filter: EventFilter, _ format: Format, showsSensitive: Bool) throws(WeirError) {
     self.watch = watch
     self.filter = filter
-    self.format = format
     self.showsSensitive = showsSensitive
+    unfinished = format == .csv ? CSVColumns() : nil
     end = try watch.log.tally(from: .max).nextOffset
     reader = try EventReader(directory: watch.log.path, from: filter.offsets.lowerBound)
-    _ = try watch.refresh()
+    if filter.needsStates { try watch.refreshWhole() }
   }
 
-  /// The next bytes; `nil` after the last ones.
+  /// The next bytes, which may be none; `nil` after the last ones. Takes some milliseconds, so that others have their
+  /// turn.
   func next() throws(WeirError) -> [UInt8]? {
-    if format == .csv, table == nil { return try header() }
-    let lines = EventJSON()
     var bytes: [UInt8] = []
-    while bytes.count < Self.pieceBytes, let events = try matches() {
-      for event in events {
-        if let table {
-          table.append(event, to: &bytes)
-        } else {
-          lines.append(event, to: &bytes)
-          bytes.append(UInt8(ascii: "\n"))
-        }
+    let end = ContinuousClock.now + Self.turn
+    repeat {
+      guard let events = try matches() else {
+        guard let columns = unfinished else { return bytes.isEmpty ? nil : bytes }
+        return try begin(CSVTable(columns.names))
       }
-    }
-    return bytes.isEmpty ? nil : bytes
+      for event in events { try take(event, &bytes) }
+    } while bytes.count < Self.pieceBytes && ContinuousClock.now < end
+    return bytes
   }
 
-  private func header() throws(WeirError) -> [UInt8] {
-    var columns = CSVColumns()
-    while let events = try matches() { for event in events { try columns.add(event) } }
+  private func take(_ event: StoredEvent, _ bytes: inout [UInt8]) throws(WeirError) {
+    if unfinished != nil {
+      try unfinished?.add(event)
+    } else if let table {
+      table.append(event, to: &bytes)
+    } else {
+      EventJSON().append(event, to: &bytes)
+      bytes.append(UInt8(ascii: "\n"))
+    }
+  }
+
+  /// All columns are known: the rows are read from the beginning. Returns the header.
+  private func begin(_ table: CSVTable) throws(WeirError) -> [UInt8] {
+    unfinished = nil
+    self.table = table
     reader = try EventReader(directory: watch.log.path, from: filter.offsets.lowerBound)
     isDone = false
-    let table = CSVTable(columns.names)
-    self.table = table
     return table.header()
   }
 

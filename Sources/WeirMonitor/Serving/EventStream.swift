@@ -52,7 +52,10 @@ struct EventStream: Sendable {
   private func follow(
     _ next: inout Offset?, _ write: ([UInt8]) async throws -> Void, _ streams: () -> Int, _ isEnding: () -> Bool
   ) async throws {
-    let start = try next ?? firstOffset()
+    let start = try firstOffset(after: next)
+    if let next, start < next {
+      try await write(Self.message("waiting", .object(["error": "the log was replaced, or has lost its end"])))
+    }
     let scan = try EventScan(watch.log, from: start, filter: filter, showsSensitive: showsSensitive)
     var rows = SentRows(before: next ?? 0)
     var providers: [String]?
@@ -92,10 +95,12 @@ struct EventStream: Sendable {
     }
   }
 
-  /// Without a filter a page begins with the last events; a filter looks at all of them.
-  private func firstOffset() throws(WeirError) -> Offset {
-    guard filter.isEmpty else { return 0 }
+  /// Without a filter a page begins with the last events; a filter looks at all of them. A page that comes back goes on
+  /// where it was, unless a power cut took that from the log.
+  private func firstOffset(after last: Offset?) throws(WeirError) -> Offset {
     let end = try watch.log.tally(from: .max).nextOffset
+    if let last, last <= end { return last }
+    guard filter.isEmpty else { return 0 }
     return end - min(end, Offset(EventScan.maximumRows))
   }
 
@@ -149,7 +154,7 @@ private struct SentRows {
     guard isChanged else { return [] }
     var changed: [(Offset, String)] = []
     for index in rows.indices.suffix(Self.most) {
-      let states = watch.letters(of: rows[index].offset)
+      let states = MonitorJSON.letters(watch.states(of: rows[index].offset))
       guard states != rows[index].states else { continue }
       rows[index].states = states
       changed.append((rows[index].offset, states))

@@ -28,8 +28,19 @@
     }
   }
 
+  /// What Hummingbird gives of a connection: the channel, which tells whether anybody reads.
+  struct MonitorContext: RequestContext {
+    var coreContext: CoreRequestContextStorage
+    let channel: any Channel
+
+    init(source: ApplicationRequestContextSource) {
+      coreContext = .init(source: source)
+      channel = source.channel
+    }
+  }
+
   final class MonitorServer: HTTPResponder {
-    typealias Context = BasicRequestContext
+    typealias Context = MonitorContext
 
     private let configuration: Monitor.Configuration
     private let session: MonitorSession
@@ -42,7 +53,9 @@
     init(_ configuration: Monitor.Configuration, _ source: MonitorSource) throws(WeirError) {
       self.configuration = configuration
       self.source = source
-      session = try MonitorSession(keyFile: configuration.keyFile)
+      // The port is in the cookie's name.
+      let scope = "\(source.path) \(configuration.host) \(configuration.allowsRemote) \(configuration.showsSensitive)"
+      session = try MonitorSession(keyFile: configuration.keyFile, scope: scope)
     }
 
     /// Ends the streams, which have no end of their own: a server that shuts down waits for its answers.
@@ -50,7 +63,12 @@
 
     /// The address to open, with the token that is valid at present.
     var address: String {
-      let host = configuration.host == "0.0.0.0" || configuration.host == "::" ? "localhost" : configuration.host
+      let host =
+        switch configuration.host {
+        case "0.0.0.0", "localhost": "127.0.0.1"
+        case "::": "::1"
+        default: configuration.host
+        }
       return "http://\(HostName.inAddress(host)):\(port.withLock { $0 })/?token=\(session.currentToken)"
     }
 
@@ -59,7 +77,7 @@
       host: String, port: Int, logger: Logger, listening: @escaping @Sendable (Int) -> Void
     ) -> Application<MonitorServer> {
       Application(
-        responder: self, server: .http1(configuration: .init(idleTimeout: .seconds(60))),
+        responder: self, server: .http1(configuration: .init(idleTimeout: .seconds(10))),
         configuration: .init(
           address: .hostname(host, port: port), serverName: nil,
           availableConnectionsDelegate: MaximumAvailableConnections(
@@ -73,7 +91,7 @@
 
     // MARK: Requests
 
-    func respond(to request: Request, context: BasicRequestContext) async throws -> Response {
+    func respond(to request: Request, context: MonitorContext) async throws -> Response {
       let query = Query(request.uri.query)
       let gate = RequestGate(
         session: session, host: configuration.host, port: port.withLock { $0 },
@@ -81,13 +99,17 @@
       do {
         do throws(RequestGate.Refusal) {
           let token = request.uri.path == "/" ? query["token"] : nil
-          if case .exchange(let cookie) = try gate.check(request.head, token: token) { return signedIn(cookie, query) }
+          switch try gate.check(request.head, token: token) {
+          case .exchange(let cookie): return signedIn(cookie, query)
+          case .withoutToken: return redirect(query)
+          case .enter: break
+          }
         } catch {
           var response = failure(error.status, error.message)
-          if error.status == .methodNotAllowed { response.headers[.allow] = "GET, HEAD" }
+          if error.status == .methodNotAllowed { response.headers[.allow] = "GET" }
           return response
         }
-        return try await answer(request, query)
+        return try await answer(request, query, context.channel)
       } catch let error as MonitorProblem {
         return failure(error.status, error.message)
       } catch let error as WeirError {
@@ -103,32 +125,39 @@
       configuration.onAddress(address)
       let name = MonitorSession.cookieName(port: port.withLock { $0 })
       let age = MonitorSession.lifetime.components.seconds
+      var response = redirect(query)
+      response.headers[.setCookie] = "\(name)=\(cookie); Path=/; Max-Age=\(age); HttpOnly; SameSite=Strict"
+      return response
+    }
+
+    private func redirect(_ query: Query) -> Response {
       var headers = page.headers
       headers[.location] = "/" + query.without("token")
-      headers[.setCookie] = "\(name)=\(cookie); Path=/; Max-Age=\(age); HttpOnly; SameSite=Strict"
       return Response(status: .seeOther, headers: headers)
     }
 
-    private func answer(_ request: Request, _ query: Query) async throws -> Response {
+    private func answer(_ request: Request, _ query: Query, _ channel: any Channel) async throws -> Response {
       switch request.uri.path {
       case "/": return response(page.bytes, "text/html; charset=utf-8")
       case "/logs": return json(source.list)
-      case "/stream": return try await stream(request, query)
+      case "/stream": return try stream(request, query, channel)
       case "/event":
         guard let offset = query["offset"].flatMap({ Offset($0) }) else {
           throw MonitorProblem(.badRequest, "the event's offset is missing, or is no whole number; send offset=4711")
         }
         let log = try source.watch(query["log"])
+        log.come()
+        defer { log.go() }
         return json(try EventDetails(log, offset, showsSensitive: configuration.showsSensitive).json)
-      case "/export.jsonl": return try export(.jsonl, query)
-      case "/export.csv": return try export(.csv, query)
+      case "/export.jsonl": return try export(.jsonl, query, channel)
+      case "/export.csv": return try export(.csv, query, channel)
       default: throw MonitorProblem(.notFound, "there is nothing at \(request.uri.path.cut(to: 100)); open /")
       }
     }
 
     // MARK: Answers
 
-    private func stream(_ request: Request, _ query: Query) async throws -> Response {
+    private func stream(_ request: Request, _ query: Query, _ channel: any Channel) throws -> Response {
       let watch = try source.watch(query["log"])
       let filter = try EventFilter(query["q"] ?? "")
       let resumed = request.headers[.lastEventID].flatMap { Offset($0) }
@@ -138,17 +167,7 @@
         }
         return offset
       }
-      let isFree = streams.withLock { count in
-        guard count < Monitor.Configuration.mostStreams else { return false }
-        count += 1
-        return true
-      }
-      guard isFree else {
-        throw MonitorProblem(
-          .serviceUnavailable,
-          "\(Monitor.Configuration.mostStreams) pages are open already; close one, and load this page again")
-      }
-      let place = StreamPlace(server: self, watch: watch)
+      let place = try place(watch)
       let stream = EventStream(
         watch, filter: filter, from: resumed ?? from, showsSensitive: configuration.showsSensitive)
       var headers = page.headers
@@ -160,7 +179,7 @@
         body: ResponseBody { [self] writer in
           defer { place.leave() }
           try await stream.run { text in
-            try await writer.write(ByteBuffer(bytes: text))
+            try await Self.write(text, to: &writer, channel)
           } streams: { [self] in
             streams.withLock { $0 }
           } isEnding: { [self] in
@@ -195,9 +214,38 @@
       deinit { leave() }
     }
 
-    private func export(_ format: EventExport.Format, _ query: Query) throws -> Response {
+    /// Takes the place of a stream or an export.
+    private func place(_ watch: LogWatch) throws(MonitorProblem) -> StreamPlace {
+      let isFree = streams.withLock { count in
+        guard count < Monitor.Configuration.mostStreams else { return false }
+        count += 1
+        return true
+      }
+      guard isFree else {
+        throw MonitorProblem(
+          .serviceUnavailable,
+          "\(Monitor.Configuration.mostStreams) pages and exports are open already; close one, and load this page again"
+        )
+      }
+      return StreamPlace(server: self, watch: watch)
+    }
+
+    /// How long a reader may let the server wait. Then the connection is closed: it would keep its place for ever.
+    private static let patience = TimeAmount.seconds(30)
+
+    private static func write(_ bytes: [UInt8], to writer: inout any ResponseBodyWriter, _ channel: any Channel)
+      async throws
+    {
+      guard channel.isActive else { throw CancellationError() }
+      let alarm = channel.eventLoop.scheduleTask(in: patience) { channel.close(promise: nil) }
+      defer { alarm.cancel() }
+      try await writer.write(ByteBuffer(bytes: bytes))
+    }
+
+    private func export(_ format: EventExport.Format, _ query: Query, _ channel: any Channel) throws -> Response {
       let watch = try source.watch(query["log"])
       let filter = try EventFilter(query["q"] ?? "")
+      let place = try place(watch)
       let export = try EventExport(watch, filter, format, showsSensitive: configuration.showsSensitive)
       var headers = page.headers
       headers[.contentType] = format.contentType
@@ -205,8 +253,10 @@
       return Response(
         status: .ok, headers: headers,
         body: ResponseBody { writer in
-          while let bytes = try export.next() {
-            try await writer.write(ByteBuffer(bytes: bytes))
+          defer { place.leave() }
+          // A reader that has gone reads nothing, and nothing is looked through for it.
+          while channel.isActive, !Task.isCancelled, let bytes = try export.next() {
+            if !bytes.isEmpty { try await Self.write(bytes, to: &writer, channel) }
             await Task.yield()
           }
           try await writer.finish(nil)

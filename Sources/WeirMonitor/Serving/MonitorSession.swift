@@ -17,11 +17,13 @@
     private static let tokenBytes = 32
 
     private let key: [UInt8]
+    private let scope: String
     private let token: Mutex<String>
 
-    /// Signs with this key.
-    init(key: [UInt8]) {
+    /// Signs with this key. A cookie is good for a monitor of the same scope alone: what is shown, and to whom.
+    init(key: [UInt8], scope: String) {
       self.key = key
+      self.scope = scope
       token = Mutex(Self.randomToken())
     }
 
@@ -35,33 +37,30 @@
 
     /// Takes a token: returns the cookie's value for it, or `nil` if the token is not valid. The next token is another
     /// one.
-    func exchange(_ offered: String, port: Int, now: Date = Date()) -> String? {
+    func exchange(_ offered: String, now: Date = Date()) -> String? {
       let isTaken = token.withLock { token in
         guard Self.areEqual(offered, token) else { return false }
         token = Self.randomToken()
         return true
       }
-      return isTaken ? cookie(port: port, until: now.addingTimeInterval(Double(Self.lifetime.components.seconds))) : nil
+      return isTaken ? cookie(until: now.addingTimeInterval(Double(Self.lifetime.components.seconds))) : nil
     }
 
-    /// Whether a cookie's value was made by ``exchange(_:port:now:)`` with the same key, for the same port, and is not
-    /// too old.
-    func accepts(_ value: String, port: Int, now: Date = Date()) -> Bool {
+    /// Whether a cookie's value was made by ``exchange(_:now:)`` with the same key, for the same scope, and is not too old.
+    func accepts(_ value: String, now: Date = Date()) -> Bool {
       guard let dot = value.firstIndex(of: "."), let end = Int64(value[..<dot]) else { return false }
-      let isGenuine = Self.areEqual(value, cookie(port: port, end: end))
+      let isGenuine = Self.areEqual(value, cookie(end: end))
       return isGenuine && Double(end) > now.timeIntervalSince1970
     }
 
     /// The cookie's name. Ports of one host share their cookies.
     static func cookieName(port: Int) -> String { "weir-monitor-\(port)" }
 
-    private func cookie(port: Int, until end: Date) -> String {
-      cookie(port: port, end: Int64(end.timeIntervalSince1970))
-    }
+    private func cookie(until end: Date) -> String { cookie(end: Int64(end.timeIntervalSince1970)) }
 
-    private func cookie(port: Int, end: Int64) -> String {
+    private func cookie(end: Int64) -> String {
       let code = HMAC<SHA256>.authenticationCode(
-        for: Data("weir monitor \(port) \(end)".utf8), using: SymmetricKey(data: key))
+        for: Data("weir monitor \(end) \(scope)".utf8), using: SymmetricKey(data: key))
       return "\(end).\(Self.base64URL(Array(code)))"
     }
 
@@ -83,45 +82,36 @@
 
     /// Signs with a new key, or with the key in a file, which is made if it does not exist.
     ///
-    /// Throws if the file can't be read or made, is not 32 bytes long, or may be read by others.
-    convenience init(keyFile: String?) throws(WeirError) {
-      guard let keyFile else {
-        self.init(key: SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) })
-        return
-      }
-      self.init(key: try Self.key(in: keyFile))
+    /// Throws if the file can't be read or made, is no plain file of 32 bytes of this user, or may be read by others.
+    convenience init(keyFile: String?, scope: String) throws(WeirError) {
+      let key = try keyFile.map { path throws(WeirError) in try Self.key(in: path) } ?? Self.randomKey()
+      self.init(key: key, scope: scope)
     }
 
+    private static func randomKey() -> [UInt8] { SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) } }
+
     private static func key(in path: String) throws(WeirError) -> [UInt8] {
-      let made = SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) }
-      let files = FileManager.default
-      do {
-        let directory = URL(fileURLWithPath: path).deletingLastPathComponent()
-        try files.createDirectory(
-          at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        if !files.fileExists(atPath: path) {
-          // Another monitor that starts now may make it first: then that one counts.
-          let own = path + ".\(ProcessInfo.processInfo.processIdentifier)"
-          guard files.createFile(atPath: own, contents: made, attributes: [.posixPermissions: 0o600]) else {
-            throw CocoaError(.fileWriteUnknown)
-          }
-          defer { try? files.removeItem(atPath: own) }
-          do { try files.linkItem(atPath: own, toPath: path) } catch  where files.fileExists(atPath: path) {}
-        }
-        let mode = (try files.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber)?.intValue ?? 0
-        let key = try Data(contentsOf: URL(fileURLWithPath: path))
-        guard key.count == keyBytes, mode & 0o077 == 0 else {
-          throw WeirError(
-            .invalid, "\(path) is no key of the monitor, or others may read it; remove the file, and it is made anew",
-            path: path)
-        }
-        return [UInt8](key)
-      } catch let error as WeirError {
-        throw error
-      } catch {
-        throw WeirError(
-          .io, "the monitor's key \(path) can't be read or made: \(error.localizedDescription)", path: path)
+      let calls = SystemCalls()
+      let url = URL(fileURLWithPath: path)
+      let name = url.lastPathComponent
+      try calls.makeDirectories(url.deletingLastPathComponent().path)
+      let directory = try calls.openDirectory(url.deletingLastPathComponent().path)
+      if try calls.open(name, in: directory, forWriting: false) == nil {
+        // Under another name first: another monitor that starts now finds it whole, or makes it.
+        let own = "\(name).\(getpid())"
+        try calls.unlink(own, in: directory)
+        try calls.write(try calls.create(own, in: directory), randomKey(), at: 0)
+        try calls.rename(own, to: name, in: directory)
       }
+      guard let file = try calls.open(name, in: directory, forWriting: false), calls.isPrivate(file),
+        try calls.byteCount(of: file) == keyBytes
+      else {
+        throw WeirError(
+          .invalid,
+          "\(path) is no key of this user's monitor, or others may read it; remove the file, and it is made anew",
+          path: path)
+      }
+      return try calls.read(file, keyBytes, at: 0)
     }
   }
 #endif

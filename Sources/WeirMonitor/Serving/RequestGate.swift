@@ -17,6 +17,8 @@
       case enter
       /// The request had the token: it gets this cookie, and is sent to the same address without the token.
       case exchange(cookie: String)
+      /// The request has a cookie already: it is sent to the same address without the token, which is not used.
+      case withoutToken
     }
 
     let session: MonitorSession
@@ -31,7 +33,8 @@
       try checkHost(request)
       try checkSite(request)
       if let token {
-        guard let cookie = session.exchange(token, port: port) else {
+        if hasCookie(request) { return .withoutToken }
+        guard let cookie = session.exchange(token) else {
           throw Refusal(
             status: .forbidden,
             message: "this address was used before, or is of a monitor that has ended; open the last address that "
@@ -47,8 +50,8 @@
     }
 
     private func checkMethod(_ request: HTTPRequest) throws(Refusal) {
-      guard request.method == .get || request.method == .head else {
-        throw Refusal(status: .methodNotAllowed, message: "the monitor only reads; ask with GET or HEAD")
+      guard request.method == .get else {
+        throw Refusal(status: .methodNotAllowed, message: "the monitor only reads; ask with GET")
       }
     }
 
@@ -65,7 +68,7 @@
     }
 
     private func isOwn(_ name: String) -> Bool {
-      HostName.isLoopback(name) || name == host || allowsRemote && HostName.isAddress(name)
+      HostName.isLoopback(name) || name == host.lowercased() || allowsRemote && HostName.isAddress(name)
     }
 
     private func checkSite(_ request: HTTPRequest) throws(Refusal) {
@@ -84,7 +87,7 @@
         header.split(separator: ";").contains { pair in
           let pair = pair.drop { $0 == " " }
           guard pair.hasPrefix(name + "=") else { return false }
-          return session.accepts(String(pair.dropFirst(name.utf8.count + 1)), port: port)
+          return session.accepts(String(pair.dropFirst(name.utf8.count + 1)))
         }
       }
     }

@@ -1,5 +1,6 @@
 // EventRates: events a second by name, over the last minute.
 
+import Foundation
 import Weir
 
 /// Counts the events of a log by name and by the second of their capture, for the last 60 whole seconds.
@@ -55,6 +56,8 @@ final class EventRates {
   func update(until deadline: ContinuousClock.Instant, end: Offset) throws(WeirError) {
     if reader == nil { reader = try EventReader(directory: log.path, from: end - min(end, Self.backlog)) }
     guard let opened = reader else { return }
+    // A clock that was set wrong gives times to come, which would hide what comes until then.
+    let now = Int64(Date().timeIntervalSince1970)
     while ContinuousClock.now < deadline,
       let block = try opened.nextBlock(most: Self.blockEvents, bytes: Self.blockBytes)
     {
@@ -71,7 +74,7 @@ final class EventRates {
         definition = entry.definition
         if entry.marks.contains(.isOfTheLog) { continue }
         if isOfScopes { scopes.take(block[index].stored.redacted()) }
-        add(name ?? "", entry.time / 1_000_000_000)
+        add(name ?? "", min(entry.time / 1_000_000_000, now))
       }
     }
   }

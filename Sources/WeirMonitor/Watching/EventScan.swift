@@ -29,6 +29,8 @@ final class EventScan {
 
   /// The maximum number of events of one look.
   static let maximumRows = 500
+  /// The maximum size of the events of one look, in bytes of the log.
+  private static let maximumBytes = 4 << 20
   private static let maximumSkips = 16
   private static let blockEvents = 256
   private static let blockBytes = 64 << 10
@@ -59,9 +61,43 @@ final class EventScan {
   var mayHaveMore: Bool { reader.wait(upTo: .zero) }
 
   /// An event that matches, decoded only if it is shown, unless it was decoded anyway.
-  private enum Match {
-    case encoded(EncodedEvent)
-    case stored(StoredEvent)
+  private struct Match {
+    enum Event {
+      case encoded(EncodedEvent)
+      case stored(StoredEvent)
+    }
+
+    var event: Event
+    var bytes: Int
+  }
+
+  /// The newest events that match, limited in number and in bytes.
+  private struct Matches {
+    private(set) var all: [Match] = []
+    private var bytes = 0
+
+    mutating func append(_ match: Match) {
+      all.append(match)
+      bytes += match.bytes
+      guard all.count > 2 * EventScan.maximumRows || bytes > EventScan.maximumBytes else { return }
+      var count = max(0, all.count - EventScan.maximumRows)
+      var left = bytes - all.prefix(count).reduce(0) { $0 + $1.bytes }
+      while left > EventScan.maximumBytes / 2, count < all.count - 1 {
+        left -= all[count].bytes
+        count += 1
+      }
+      all.removeFirst(count)
+      bytes = left
+    }
+
+    /// Decodes the events from this place on, as `shown` does.
+    mutating func decode(from start: Int, _ shown: (EncodedEvent) -> StoredEvent) {
+      for index in all.indices.dropFirst(start) {
+        if case .encoded(let event) = all[index].event { all[index].event = .stored(shown(event)) }
+      }
+    }
+
+    var newest: ArraySlice<Match> { all.suffix(EventScan.maximumRows) }
   }
 
   /// Looks at what there is until the clock reaches `deadline`, or nothing is left.
@@ -71,7 +107,7 @@ final class EventScan {
     until deadline: ContinuousClock.Instant, _ findings: (StoredEvent) -> EventFindings
   ) throws(WeirError) -> Found {
     var found = Found()
-    var matches: [Match] = []
+    var matches = Matches()
     repeat {
       guard next <= filter.offsets.upperBound,
         let block = try reader.nextBlock(
@@ -80,17 +116,13 @@ final class EventScan {
         found.isAtEnd = true
         break
       }
-      let before = matches.count
-      take(block, findings, &matches)
-      found.matched += UInt64(matches.count - before)
+      found.matched += take(block, findings, &matches)
       found.looked += UInt64(block.count)
       next = block[block.count - 1].offset + 1
-      decodeSparse(&matches, from: before, of: block)
-      if matches.count > 2 * Self.maximumRows { matches.removeFirst(matches.count - Self.maximumRows) }
     } while ContinuousClock.now < deadline
     found.next = next
-    found.events = matches.suffix(Self.maximumRows).map { match in
-      switch match {
+    found.events = matches.newest.map { match in
+      switch match.event {
       case .encoded(let event): shown(event)
       case .stored(let event): event
       }
@@ -100,29 +132,30 @@ final class EventScan {
     return found
   }
 
-  private func take(_ block: EventBlock, _ findings: (StoredEvent) -> EventFindings, _ matches: inout [Match]) {
+  /// Takes the events of a block that match. Returns how many.
+  private func take(
+    _ block: EventBlock, _ findings: (StoredEvent) -> EventFindings, _ matches: inout Matches
+  ) -> UInt64 {
+    var count: UInt64 = 0
     for index in 0..<block.count {
       let event = block[index]
       guard filter.mayMatch(event) else { continue }
       if filter.isDecidedEncoded {
-        matches.append(.encoded(event))
+        matches.append(Match(event: .encoded(event), bytes: event.byteCount))
       } else {
-        let event = shown(event)
-        if filter.matches(event, { findings(event) }) { matches.append(.stored(event)) }
+        let stored = shown(event)
+        guard filter.matches(stored, { findings(stored) }) else { continue }
+        matches.append(Match(event: .stored(stored), bytes: event.byteCount))
       }
+      count += 1
     }
+    // An encoded event keeps the memory of its block. Where few of a block match, they are decoded, and the block goes.
+    if count < block.count / 4 { matches.decode(from: max(0, matches.all.count - Int(count)), shown) }
+    return count
   }
 
   private func shown(_ event: EncodedEvent) -> StoredEvent {
     showsSensitive ? event.stored : event.stored.redacted()
-  }
-
-  /// An encoded event keeps the memory of its block. Where few of a block match, they are decoded, and the block goes.
-  private func decodeSparse(_ matches: inout [Match], from start: Int, of block: EventBlock) {
-    guard matches.count - start < block.count / 4 else { return }
-    for index in start..<matches.count {
-      if case .encoded(let event) = matches[index] { matches[index] = .stored(shown(event)) }
-    }
   }
 
   private static func text(_ skip: EventReader.Skip) -> String {

@@ -11,29 +11,37 @@ import WeirDelivery
 final class LogWatch: Sendable {
   private struct State {
     var states: DeliveryStates
-    var rates: EventRates
-    let threads: WriterThreads
     var violating = Violations()
-    var statesRead: ContinuousClock.Instant?
+    var read: ContinuousClock.Instant?
     /// Counted up when a state may have changed.
     var version: UInt64 = 0
-    var sums: LogSums?
-    var sumsDue: ContinuousClock.Instant?
     var watchers = 0
+  }
+
+  /// Apart from the states, which every look at the log needs: sums may take long.
+  private struct Counting {
+    var rates: EventRates
+    let threads: WriterThreads
+    var sums: LogSums?
+    var due: ContinuousClock.Instant?
   }
 
   /// The time between two looks at the notes of deliveries.
   private static let pause = Duration.milliseconds(50)
   /// The part of a core that sums may take.
   private static let share = 20
+  /// The number of looks until all notes are read, at most: deliveries may go on meanwhile.
+  private static let mostLooks = 100
 
   let log: LogDirectory
   private let state: Mutex<State>
+  private let counting: Mutex<Counting>
 
   /// Watches the log in this directory. Reads nothing yet.
   init(_ log: LogDirectory) {
     self.log = log
-    state = Mutex(State(states: DeliveryStates(log), rates: EventRates(log), threads: WriterThreads(log)))
+    state = Mutex(State(states: DeliveryStates(log)))
+    counting = Mutex(Counting(rates: EventRates(log), threads: WriterThreads(log)))
   }
 
   /// Reads what deliveries noted since the last call, at most every 50 ms. Returns a number that grows when states may
@@ -41,12 +49,24 @@ final class LogWatch: Sendable {
   func refresh() throws(WeirError) -> (version: UInt64, providers: [String]) {
     try state.withLock { state throws(WeirError) in
       let now = ContinuousClock.now
-      if let read = state.statesRead, now < read + Self.pause { return (state.version, state.states.providers) }
-      state.statesRead = now
+      if let read = state.read, now < read + Self.pause { return (state.version, state.states.providers) }
+      state.read = now
       let isChanged = try state.states.update()
       let isViolated = state.violating.update(log)
       if isChanged || isViolated { state.version += 1 }
       return (state.version, state.states.providers)
+    }
+  }
+
+  /// Reads all that deliveries have noted up to now.
+  func refreshWhole() throws(WeirError) {
+    try state.withLock { state throws(WeirError) in
+      for _ in 0..<Self.mostLooks {
+        let isChanged = try state.states.update()
+        let isViolated = state.violating.update(log)
+        if !isChanged, !isViolated { break }
+        state.version += 1
+      }
     }
   }
 
@@ -62,12 +82,8 @@ final class LogWatch: Sendable {
     }
   }
 
-  /// The states of an event as letters, in the order of the providers.
-  func letters(of offset: Offset) -> String {
-    state.withLock { state in
-      String(decoding: state.states.states(of: offset).map { $0.rawValue.utf8.first ?? 0 }, as: UTF8.self)
-    }
-  }
+  /// The states of an event, in the order of the providers.
+  func states(of offset: Offset) -> [DeliveryStates.State] { state.withLock { $0.states.states(of: offset) } }
 
   private static func flags(
     of event: StoredEvent, _ noted: DeliveryStates.Flags, isViolating: Bool
@@ -82,12 +98,12 @@ final class LogWatch: Sendable {
 
   /// The sums, at most a second old, or older where they cost more than a twentieth of a core.
   func sums() throws(WeirError) -> LogSums {
-    try state.withLock { state throws(WeirError) in
+    try counting.withLock { counting throws(WeirError) in
       let began = ContinuousClock.now
-      if let sums = state.sums, let due = state.sumsDue, began < due { return sums }
-      let sums = try LogSums(of: log, state.rates, state.threads, until: began + .milliseconds(50))
-      state.sums = sums
-      state.sumsDue = began + max(.seconds(1), (ContinuousClock.now - began) * Self.share)
+      if let sums = counting.sums, let due = counting.due, began < due { return sums }
+      let sums = try LogSums(of: log, counting.rates, counting.threads, until: began + .milliseconds(50))
+      counting.sums = sums
+      counting.due = began + max(.seconds(1), (ContinuousClock.now - began) * Self.share)
       return sums
     }
   }
@@ -97,15 +113,19 @@ final class LogWatch: Sendable {
 
   /// Somebody watches no more. After the last one nothing is kept that would have to be followed.
   func go() {
-    state.withLock { state in
+    let isLast = state.withLock { state in
       state.watchers -= 1
-      guard state.watchers == 0 else { return }
+      guard state.watchers == 0 else { return false }
       state.states = DeliveryStates(log)
       state.violating = Violations()
-      state.statesRead = nil
-      state.rates = EventRates(log)
-      state.sums = nil
-      state.sumsDue = nil
+      state.read = nil
+      return true
+    }
+    guard isLast else { return }
+    counting.withLock { counting in
+      counting.rates = EventRates(log)
+      counting.sums = nil
+      counting.due = nil
     }
   }
 }

@@ -48,7 +48,7 @@ enum MonitorJSON {
   }
 
   /// A value as a JSON text of about so many bytes. A long text is cut before it is written, which would take long.
-  private static func text(_ value: FieldValue, within limit: Int) -> (text: String, isCut: Bool) {
+  static func text(_ value: FieldValue, within limit: Int) -> (text: String, isCut: Bool) {
     var short = value
     if case .string(let text) = value, text.utf8.count > limit { short = .string(text.cut(to: limit) + "…") }
     if case .bytes(let bytes) = value, bytes.count > limit { short = .bytes(Array(bytes.prefix(limit))) }

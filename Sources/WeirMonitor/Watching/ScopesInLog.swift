@@ -33,7 +33,7 @@ struct ScopesInLog {
   func lines(at time: Timestamp) -> [String] {
     let sorted = open.values.sorted { $0.since < $1.since }
     let lines = sorted.prefix(Self.mostLines).map { scope in
-      let seconds = Double(time.nanosecondsSince1970 - scope.since.nanosecondsSince1970) / 1e9
+      let seconds = (Double(time.nanosecondsSince1970) - Double(scope.since.nanosecondsSince1970)) / 1e9
       let rounded = (max(0, seconds) * 10).rounded() / 10
       return "\(scope.name)\(scope.user.map { " of \($0)" } ?? ""), open for \(rounded) s"
     }

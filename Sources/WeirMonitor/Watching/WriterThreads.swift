@@ -7,7 +7,10 @@ import Weir
 ///
 /// Sees processes of the same user alone, or of all users as root. Belongs to one thread at a time.
 final class WriterThreads {
-  private static let prefix = "weir-"
+  private static let names: Set = [
+    "weir-drain", "weir-prepare", "weir-prefault", "weir-seal", "weir-batch", "weir-inspect", "weir-deliver",
+    "weir-flush", "weir-segment", "weir-process",
+  ]
   /// The time between two searches for a process. A search reads the threads of all processes of the user.
   private static let pause = Duration.seconds(10)
 
@@ -52,7 +55,7 @@ final class WriterThreads {
     let tasks = "/proc/\(process)/task"
     return ((try? files.contentsOfDirectory(atPath: tasks)) ?? []).compactMap { task in
       let name = text("\(tasks)/\(task)/comm").trimmingCharacters(in: .newlines)
-      guard name.hasPrefix(Self.prefix) else { return nil }
+      guard Self.names.contains(name) else { return nil }
       // Behind the name in parentheses: 11 further numbers, then the time in user mode and in system mode.
       let numbers = text("\(tasks)/\(task)/stat").split(separator: ")").last?.split(separator: " ") ?? []
       let ticks = numbers.dropFirst(11).prefix(2).compactMap { Double($0) }.reduce(0, +)

@@ -11,6 +11,12 @@
     static let configuration = CommandConfiguration(
       commandName: "monitor",
       abstract: "Show a log live: each event, and what became of it.",
+      usage: """
+        weir monitor <directory> [--port <port>] [--host <host>] [--allow-remote]
+                        [--no-browser] [--show-sensitive]
+        weir monitor <directory> --terminal [--once] [--filter <terms>]
+                        [--log <name>] [--show-sensitive]
+        """,
       discussion: """
         Serves a page on this machine and prints its address, with a token, as the first \
         line. Where there is a desktop, the page is opened in the browser. The page \
@@ -29,12 +35,18 @@
         machines can reach the page without a tunnel, not encrypted, and still with the \
         token alone.
 
+        With --terminal, the events are shown in this terminal, over ssh too: press ? for \
+        the keys. With --once, one frame is printed as text, of the size of the terminal, \
+        or of COLUMNS and LINES; a filter then has looked at the whole log.
+
         The values of sensitive fields are shown as "[redacted]", also to filters and \
         exports. With --show-sensitive, the values are shown as they are.
 
         Examples:
           weir monitor events
           weir monitor /var/lib/shop --port 4400
+          weir monitor events --terminal --filter 'at:*=rejected'
+          weir monitor events --terminal --once | head -20
         """)
 
     @Argument(help: "The log's directory, or a directory with logs.")
@@ -55,10 +67,30 @@
     @Flag(help: "Do not open the page in a browser.")
     var noBrowser = false
 
+    @Flag(help: "Show the events in this terminal.")
+    var terminal = false
+
+    @Flag(help: "With --terminal: print one frame, and end.")
+    var once = false
+
+    @Option(help: ArgumentHelp("With --terminal: a filter, such as 'name:checkout.* total>=100'.", valueName: "terms"))
+    var filter = ""
+
+    @Option(help: ArgumentHelp("With --terminal: which of the logs in the directory.", valueName: "name"))
+    var log: String?
+
+    func validate() throws {
+      guard !terminal else { return }
+      if once { throw ValidationError("--once needs --terminal") }
+      if !filter.isEmpty { throw ValidationError("--filter needs --terminal; the page has a field for filters") }
+      if log != nil { throw ValidationError("--log needs --terminal; the page has a list of the logs") }
+    }
+
     #if Monitor
       func run() throws {
         let stop = try StopSwitch()
         stop.stopOnSignals()
+        if terminal { return try runInTerminal(stop) }
         let monitor = try Self.explained { try Monitor(directory: directory, configuration: configuration) }
         let ended = Alarm()
         let task = Task {
@@ -69,6 +101,20 @@
         ended.block(until: nil, DeliveryClock(ContinuousClock()))
         task.cancel()
         try Self.explained { try waitForEnd { try await task.value } }
+        if case .signal(let number) = stop.cause { throw ExitCode.signal(number) }
+      }
+
+      private func runInTerminal(_ stop: StopSwitch) throws {
+        let monitor = try TerminalMonitor(
+          directory: directory, log: log, filter: filter, showsSensitive: showSensitive
+        ) { stop.isThrown }
+        if once {
+          let size = TerminalSize.current
+          let lines = try monitor.frame(width: size.columns, height: size.lines)
+          try writeOutput(lines.map { $0 + "\n" }.joined())
+        } else {
+          try monitor.run()
+        }
         if case .signal(let number) = stop.cause { throw ExitCode.signal(number) }
       }
 

@@ -207,6 +207,8 @@
       // One lane for each thread, and the lanes that the log keeps for threads without a lane.
       configuration.laneCount = max(configuration.laneCount, threads + configuration.spareLanes)
       configuration.whenFull = .block
+      // A thread whose lane is full waits, and so its events stay in one lane, also while the disk stands still.
+      configuration.overflowBytes = 0
       configuration.logger = nil
       if let laneBytes { configuration.laneBytes = Int(clamping: laneBytes.bytes) }
       if let segmentBytes { configuration.segmentBytes = Int(clamping: segmentBytes.bytes) }

@@ -6,7 +6,7 @@
   enum DesktopBrowser {
     /// Opens an address, and waits for nothing. Does nothing without a desktop.
     ///
-    /// For a moment other users of the machine can see the address among the processes: let it be one that works once.
+    /// Other users of the machine can see the address among the processes: let it be one that works once.
     static func open(_ address: String) {
       let environment = ProcessInfo.processInfo.environment
       guard environment["DISPLAY"] != nil || environment["WAYLAND_DISPLAY"] != nil else { return }

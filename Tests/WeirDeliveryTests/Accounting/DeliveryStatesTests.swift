@@ -60,6 +60,29 @@ import WeirTesting
     }
   }
 
+  @Test func `after a rewind all events are pending again, whatever was answered before`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      try stage.capture(4)
+      let provider = ScriptedProvider(
+        name: "shop", finally: .each { $0.fields["n"] == .int(2) ? .rejected("no") : .accepted })
+      try stage.dispatcher.add(provider)
+      #expect(await stage.run { stage.dispatcher.ledger["shop"].map { $0.offset >= 4 } ?? false })
+      _ = try await stage.running { [dispatcher = stage.dispatcher] in
+        await dispatcher.shutdown(budget: .seconds(50_000))
+      }
+      try stage.tracker.close()
+      let known = DeliveryStates(LogDirectory(directory))
+      _ = try known.update()
+      #expect((0..<4).flatMap { known.states(of: $0) } == [.acknowledged, .acknowledged, .rejected, .acknowledged])
+      _ = try LogDirectory(directory).rewind("shop", to: .offset(1))
+      #expect(try known.update())
+      #expect((0..<4).flatMap { known.states(of: $0) } == [.acknowledged, .pending, .pending, .pending])
+      // The same for who begins to look now.
+      #expect(try states(directory, 0..<4) == [.acknowledged, .pending, .pending, .pending])
+    }
+  }
+
   @Test func `a log without deliveries has no providers, and a missing one is an error`() throws {
     try withDirectory { directory in
       _ = try Tracker(directory: directory, configuration: quiet())

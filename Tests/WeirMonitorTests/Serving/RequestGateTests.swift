@@ -8,7 +8,7 @@
   @testable import WeirMonitor
 
   @Suite struct RequestGateTests {
-    private let session = MonitorSession(key: Array(repeating: 7, count: 32))
+    private let session = MonitorSession(key: Array(repeating: 7, count: 32), scope: "a")
 
     private func gate(host: String = "127.0.0.1", remote: Bool = false) -> RequestGate {
       RequestGate(session: session, host: host, port: 4400, allowsRemote: remote)
@@ -19,7 +19,7 @@
       _ headers: [(String, String)] = []
     ) -> HTTPRequest {
       var request = HTTPRequest(method: method, scheme: "http", authority: host, path: "/")
-      if cookie, let value = session.exchange(session.currentToken, port: 4400) {
+      if cookie, let value = session.exchange(session.currentToken) {
         request.headerFields[.cookie] = "other=1; \(MonitorSession.cookieName(port: 4400))=\(value)"
       }
       for (name, value) in headers { request.headerFields[HTTPField.Name(name)!] = value }
@@ -37,12 +37,11 @@
 
     @Test func `a request with a cookie enters`() {
       #expect(status(request()) == nil)
-      #expect(status(request(.head)) == nil)
       #expect(status(request(host: "localhost:4400")) == nil)
       #expect(status(request(host: "[::1]:4400")) == nil)
     }
 
-    @Test(arguments: [HTTPRequest.Method.post, .put, .delete, .patch, .options])
+    @Test(arguments: [HTTPRequest.Method.head, .post, .put, .delete, .patch, .options])
     func `only reading is possible`(_ method: HTTPRequest.Method) {
       #expect(status(request(method)) == 405)
     }
@@ -92,24 +91,34 @@
 
     @Test func `a token works once, and the next one is another`() throws {
       let token = session.currentToken
-      #expect(session.exchange("", port: 4400) == nil)
-      #expect(session.exchange(token + "x", port: 4400) == nil)
-      let cookie = try #require(session.exchange(token, port: 4400))
-      #expect(session.exchange(token, port: 4400) == nil)
+      #expect(session.exchange("") == nil)
+      #expect(session.exchange(token + "x") == nil)
+      let cookie = try #require(session.exchange(token))
+      #expect(session.exchange(token) == nil)
       #expect(session.currentToken != token)
-      #expect(session.accepts(cookie, port: 4400))
+      #expect(session.accepts(cookie))
     }
 
-    @Test func `a cookie is of one key and one port, and ends`() throws {
+    @Test func `a cookie is of one key and one scope, and ends`() throws {
       let now = Date(timeIntervalSince1970: 1_800_000_000)
-      let cookie = try #require(session.exchange(session.currentToken, port: 4400, now: now))
-      #expect(session.accepts(cookie, port: 4400, now: now))
-      #expect(!session.accepts(cookie, port: 4401, now: now))
-      #expect(!session.accepts(cookie, port: 4400, now: now.addingTimeInterval(12 * 3600)))
-      #expect(!MonitorSession(key: Array(repeating: 8, count: 32)).accepts(cookie, port: 4400, now: now))
+      let cookie = try #require(session.exchange(session.currentToken, now: now))
+      #expect(session.accepts(cookie, now: now))
+      #expect(!session.accepts(cookie, now: now.addingTimeInterval(12 * 3600)))
+      #expect(!MonitorSession(key: Array(repeating: 8, count: 32), scope: "a").accepts(cookie, now: now))
+      #expect(!MonitorSession(key: Array(repeating: 7, count: 32), scope: "b").accepts(cookie, now: now))
       // The end can't be moved.
       let later = "1900000000" + cookie.drop { $0 != "." }
-      #expect(!session.accepts(later, port: 4400, now: now))
+      #expect(!session.accepts(later, now: now))
+    }
+
+    @Test func `a browser that has a cookie uses up no token`() throws {
+      let token = session.currentToken
+      let signedIn = request()
+      let next = session.currentToken
+      #expect(next != token)
+      #expect(try gate().check(signedIn, token: next) == .withoutToken)
+      #expect(try gate().check(signedIn, token: "old") == .withoutToken)
+      #expect(session.currentToken == next)
     }
   }
 #endif

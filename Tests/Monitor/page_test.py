@@ -1,4 +1,4 @@
-"""The monitor in a real browser: Chromium, headless. usage: monitor_test.py WEIR [TEST...]"""
+"""The monitor in a real browser: Chromium, headless. usage: page_test.py WEIR [TEST...]"""
 
 import json
 import os
@@ -13,7 +13,7 @@ from stage import Stage, browser, wait, weir_of
 WEIR = weir_of(sys.argv)
 
 
-class MonitorTest(unittest.TestCase):
+class PageTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.driver = browser()
