@@ -165,7 +165,7 @@
       let count =
         matched > UInt64(rows.count)
         ? "showing \(Self.count(UInt64(rows.count))) of \(Self.count(matched))"
-        : "\(Self.count(matched)) events"
+        : matched == 1 ? "1 event" : "\(Self.count(matched)) events"
       var texts = [count]
       if ahead > 0 { texts.append("looked at \(Self.count(looked)) of \(Self.count(looked + ahead))") }
       if isPaused { texts.append("paused, \(Self.count(UInt64(waiting.count))) new") }
