@@ -30,7 +30,8 @@ docs-symbols:
 	@rm -rf $(DOCS)/symbols && mkdir -p $(DOCS)/symbols
 	@for module in $(DOCUMENTED); do \
 	  $(SWIFT) symbolgraph-extract -module-name $$module -target $(DOCS_TARGET) -minimum-access-level public \
-	    -skip-synthesized-members -I $(BUILD)/debug/Modules -I include -I Sources/CLZ4 -I Sources/CZlib -I Sources/CNcurses \
+	    -skip-synthesized-members -I $(BUILD)/debug/Modules -I include \
+	    $(addprefix -I Sources/,CLZ4 CZlib CNcurses) \
 	    $(addprefix -Xcc -fmodule-map-file=,$(DOCS_C_MODULES)) -module-cache-path $(DOCS)/cache \
 	    -output-dir $(DOCS)/symbols || exit 1; \
 	done
