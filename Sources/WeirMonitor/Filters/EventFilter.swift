@@ -71,7 +71,7 @@ struct EventFilter: Hashable, Sendable {
   /// Whether an event matches, which ``mayMatch(_:)`` did not rule out.
   ///
   /// - Parameters:
-  ///   - event: the event as it is shown, with sensitive values replaced if they are to be.
+  ///   - event: the event as the reader is shown it: redacted, unless the reader may see sensitive values.
   ///   - found: the event's flags and states; asked only if ``needsStates`` is true.
   func matches(_ event: StoredEvent, _ found: () -> EventFindings) -> Bool {
     terms.allSatisfy { $0.test.matches(event, found) != $0.isNegated }
@@ -79,23 +79,11 @@ struct EventFilter: Hashable, Sendable {
 }
 
 /// What was found about an event, beside the event itself.
-struct EventFindings: Hashable, Sendable {
+struct EventFindings: Sendable {
   /// The event's flags.
   var flags: Set<EventFlag> = []
   /// The names of providers, and the event's state at each of them.
   var states: [(provider: String, state: DeliveryStates.State)] = []
-
-  static func == (left: EventFindings, right: EventFindings) -> Bool {
-    left.flags == right.flags && left.states.elementsEqual(right.states) { $0 == $1 }
-  }
-
-  func hash(into hasher: inout Hasher) {
-    hasher.combine(flags)
-    for (provider, state) in states {
-      hasher.combine(provider)
-      hasher.combine(state)
-    }
-  }
 }
 
 /// A mark on an event in a list.

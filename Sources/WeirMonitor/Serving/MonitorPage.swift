@@ -1,4 +1,4 @@
-// MonitorPage: the page, and the headers that all answers have.
+// MonitorPage: the HTML page, and the headers of every answer.
 
 #if Monitor
   import Crypto

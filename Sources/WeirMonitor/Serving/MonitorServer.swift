@@ -58,7 +58,7 @@
       session = try MonitorSession(keyFile: configuration.keyFile, scope: scope)
     }
 
-    /// Ends the streams, which have no end of their own: a server that shuts down waits for its answers.
+    /// Ends the streams. A server that shuts down waits for its answers, and a stream does not end by itself.
     func end() { isEnding.store(true, ordering: .relaxed) }
 
     /// The address to open, with the token that is valid at present.
@@ -281,7 +281,7 @@
   }
 
   /// The query of an address.
-  struct Query: Hashable {
+  struct Query {
     private var items: [(name: String, value: String)] = []
 
     init(_ text: String?) {
@@ -314,15 +314,6 @@
         let digits = (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
         return isPlain ? String(UnicodeScalar(byte)) : "%" + digits
       }.joined()
-    }
-
-    static func == (left: Query, right: Query) -> Bool { left.items.elementsEqual(right.items) { $0 == $1 } }
-
-    func hash(into hasher: inout Hasher) {
-      for (name, value) in items {
-        hasher.combine(name)
-        hasher.combine(value)
-      }
     }
   }
 #endif
