@@ -95,6 +95,25 @@ class PageTest(unittest.TestCase):
         stage.key(Keys.ESCAPE)
         wait(lambda: stage.is_hidden("details"), "the details to close")
 
+    def test_a_filter_by_state_follows_the_deliveries(self):
+        stage = self.stage
+        writer = stage.writer()
+        writer.write(*({"event": "e", "n": n} for n in range(5)))
+        stage.open()
+        stage.run("deliver", stage.directory, "--to", os.path.join(stage.folder, "spool"), "--name", "spool")
+        stage.filter("at:spool=pending")
+        wait(lambda: stage.text("looked") == "" and stage.text("count") == "0 events", "the filter to find nothing")
+        writer.write(*({"event": "late", "n": n} for n in range(3)))
+        wait(lambda: stage.offsets() == [7, 6, 5], "the events that are pending")
+        stage.run("deliver", stage.directory, "--to", os.path.join(stage.folder, "spool"), "--name", "spool")
+        wait(lambda: stage.offsets() == [] and stage.text("count") == "0 events", "the events to leave the list")
+        stage.filter("at:spool=acknowledged")
+        wait(lambda: stage.offsets() == list(range(7, -1, -1)), "all events")
+        stage.run("rewind", stage.directory, "spool", "--to", "offset:6")
+        wait(lambda: stage.offsets() == list(range(5, -1, -1)), "the events before the rewind")
+        stage.run("deliver", stage.directory, "--to", os.path.join(stage.folder, "spool"), "--name", "spool")
+        wait(lambda: stage.offsets() == list(range(7, -1, -1)), "the events to come back, at their place")
+
     def test_hostile_values_are_shown_and_never_obeyed(self):
         stage = self.stage
         writer = stage.writer()

@@ -113,6 +113,66 @@
       }
     }
 
+    @Test func `a filter by state finds events whose state changes later, and lets go of them`() async throws {
+      try await withDirectoryAsync { directory in
+        let tracker = try Tracker(directory: directory, configuration: quiet())
+        tracker.track("good")
+        tracker.track("bad")
+        try tracker.drain()
+        let dispatcher = try Dispatcher(tracker)
+        try dispatcher.add(
+          ScriptedProvider(name: "shop", finally: .each { $0.name == "bad" ? .rejected("no") : .accepted }))
+        try await MonitorStage.run(directory) { stage in
+          let pending = try stage.stream("?q=at%3Ashop%3Dpending")
+          let rejected = try stage.stream("?q=at%3Ashop%3Drejected")
+          let others = try stage.stream("?q=-at%3Ashop%3Dacknowledged%20name%3Agood")
+          #expect(try await pending.read { stream, _ in stream.rows.keys.sorted() == [0, 1] })
+          #expect(try await others.read { stream, _ in stream.rows.keys.sorted() == [0] })
+          #expect(try await rejected.read { stream, _ in stream.looked == 2 })
+          #expect(rejected.rows.isEmpty)
+          let point = try #require(pending.lastID)
+          let delivery = Task { try await dispatcher.run() }
+          #expect(try await pending.read { stream, _ in stream.rows.isEmpty })
+          #expect(try await rejected.read { stream, _ in stream.rows.keys.sorted() == [1] })
+          #expect(try await others.read { stream, _ in stream.rows.isEmpty })
+          #expect(rejected.rows[1]?["states"] as? String == "r")
+          // A page that was away has events of before: it is told of all that match, and of those that do not.
+          let resumed = try stage.stream("?q=at%3Ashop%3Drejected", ["Last-Event-ID: \(point)"])
+          var gone: [[Int]] = []
+          #expect(
+            try await resumed.read { stream, message in
+              gone += (message.data as? [String: Any])?["gone"] as? [[Int]] ?? []
+              return stream.rows.keys.sorted() == [1]
+            })
+          #expect(gone == [[0, 1]])
+          delivery.cancel()
+          _ = try await delivery.value
+        }
+      }
+    }
+
+    @Test func `of an old event too a later state is found`() async throws {
+      try await withDirectoryAsync { directory in
+        let tracker = try Tracker(directory: directory, configuration: quiet { $0.whenFull = .block })
+        for number in 0..<20_000 { tracker.track(number == 3 ? "bad" : "e", fields: ["n": .int(Int64(number))]) }
+        try tracker.drain()
+        let dispatcher = try Dispatcher(tracker)
+        try dispatcher.add(
+          ScriptedProvider(name: "shop", finally: .each { $0.name == "bad" ? .rejected("no") : .accepted }))
+        try await MonitorStage.run(directory) { stage in
+          let rejected = try stage.stream("?q=at%3Ashop%3Drejected")
+          let acknowledged = try stage.stream("?q=at%3Ashop%3Dacknowledged%20n%3C10")
+          #expect(try await rejected.read { stream, _ in stream.looked == 20_000 })
+          #expect(try await acknowledged.read { stream, _ in stream.looked == 20_000 })
+          let delivery = Task { try await dispatcher.run() }
+          #expect(try await rejected.read { stream, _ in stream.rows.keys.sorted() == [3] })
+          #expect(try await acknowledged.read { stream, _ in stream.rows.count == 9 })
+          delivery.cancel()
+          _ = try await delivery.value
+        }
+      }
+    }
+
     @Test func `sensitive values are replaced everywhere, unless they are to be shown`() async throws {
       try await withDirectoryAsync { directory in
         let tracker = try Tracker(directory: directory, configuration: quiet())
@@ -400,14 +460,17 @@
         for number in 0..<5 { tracker.track("e", fields: ["n": .int(Int64(number))]) }
         try tracker.drain()
         try await MonitorStage.run(directory) { stage in
-          let stream = try stage.stream("", ["Last-Event-ID: 20"])
-          var isTold = false
-          #expect(
-            try await stream.read { stream, message in
-              isTold = isTold || message.event == "waiting"
-              return stream.rows.count == 5
-            })
-          #expect(isTold)
+          // Beyond the log's end, and within it, but behind another event.
+          for point in ["20", "3-0123456789abcdef0123456789abcdef"] {
+            let stream = try stage.stream("", ["Last-Event-ID: \(point)"])
+            var isTold = false
+            #expect(
+              try await stream.read { stream, message in
+                isTold = isTold || message.event == "waiting"
+                return stream.rows.count == 5
+              })
+            #expect(isTold, "\(point)")
+          }
         }
       }
     }

@@ -50,20 +50,25 @@ package final class DeliveryStates {
     self.log = log
   }
 
-  /// Reads what was noted since the last call. Returns whether a state may have changed, or ``providers`` did.
+  /// Reads what was noted since the last call. Returns the offsets whose states or flags may have changed: all of them
+  /// if ``providers`` changed.
   ///
   /// A provider whose files can't be read keeps its states. Throws if the log's directory can't be read.
-  package func update() throws(WeirError) -> Bool {
+  package func update() throws(WeirError) -> OffsetSet {
+    var changed = OffsetSet()
     let names = try Pins.names(log.path, calls: calls)
-    var isChanged = names != providers
-    if isChanged {
+    if names != providers {
       let known = Dictionary(uniqueKeysWithValues: zip(providers, followed))
       followed = names.map { known[$0] ?? FollowedProvider($0, of: log) }
       providers = names
+      changed.insert(0...Offset.max)
     }
-    for provider in followed where provider.update(calls) { isChanged = true }
-    return isChanged
+    for provider in followed { provider.update(calls, &changed) }
+    return changed
   }
+
+  /// Whether the last ``update()`` left notes for the next one.
+  package var isBehind: Bool { followed.contains(where: \.isBehind) }
 
   /// The event's state at each of the ``providers``, in their order.
   package func states(of offset: Offset) -> [State] { followed.map { $0.state(of: offset) } }
@@ -71,6 +76,11 @@ package final class DeliveryStates {
   /// The event's flags at any provider.
   package func flags(of offset: Offset) -> Flags {
     followed.reduce(into: []) { flags, provider in flags.formUnion(provider.flags(of: offset)) }
+  }
+
+  /// Returns a range around an offset whose events have the states and flags of this one.
+  package func stretch(around offset: Offset) -> ClosedRange<Offset> {
+    followed.reduce(0...Offset.max) { $0.clamped(to: $1.stretch(around: offset)) }
   }
 }
 
@@ -127,26 +137,46 @@ private final class FollowedProvider {
     flagged.reduce(into: []) { flags, known in if known.offsets.contains(offset) { flags.insert(known.flag) } }
   }
 
-  func update(_ calls: SystemCalls) -> Bool {
-    let isMoved = readCursor(calls)
+  func stretch(around offset: Offset) -> ClosedRange<Offset> {
+    var stretch: ClosedRange<Offset> = 0...Offset.max
+    for bound in [start, cursor, rewound] where bound > 0 {
+      stretch = stretch.clamped(to: offset < bound ? 0...bound - 1 : bound...Offset.max)
+    }
+    for set in [given, accepted, rejected, withheld] + flagged.map(\.offsets) {
+      stretch = stretch.clamped(to: set.stretch(around: offset))
+    }
+    return stretch
+  }
+
+  var isBehind: Bool { attempts.isBehind || letters.isBehind }
+
+  /// Reads what is new, and adds the offsets whose states or flags may have changed.
+  func update(_ calls: SystemCalls, _ changed: inout OffsetSet) {
+    readCursor(calls, &changed)
     // Before the attempts: an event may have been accepted after its letter was written.
-    let areLetters = readLetters(calls)
-    if letters.isBehind { return true }
-    let areNotes = readAttempts()
-    return isMoved || areNotes || areLetters
+    readLetters(calls, &changed)
+    if !letters.isBehind { readAttempts(&changed) }
   }
 
   // MARK: The cursor
 
-  private func readCursor(_ calls: SystemCalls) -> Bool {
-    guard case .position(let position)? = try? Cursor.read(name, of: log.path, calls: calls) else { return false }
+  private func readCursor(_ calls: SystemCalls, _ changed: inout OffsetSet) {
+    guard case .position(let position)? = try? Cursor.read(name, of: log.path, calls: calls) else { return }
     let counts = position.counts
-    start = counts?.firstFrom ?? 0
-    rewound = counts.map { $0.rewinds > 0 ? $0.rewound : 0 } ?? 0
-    let isSetBack = position.offset < cursor
-    // A rewind, or another provider under this name.
-    if isSetBack { setBack(to: position.offset) }
-    return move(to: position.offset) || isSetBack
+    let first = counts?.firstFrom ?? 0
+    let end = counts.map { $0.rewinds > 0 ? $0.rewound : 0 } ?? 0
+    if (first, end) != (start, rewound) {
+      (start, rewound) = (first, end)
+      changed.insert(0...Offset.max)
+    }
+    if position.offset < cursor {
+      // A rewind, or another provider under this name.
+      setBack(to: position.offset)
+      changed.insert(position.offset...Offset.max)
+    } else if position.offset > cursor {
+      changed.insert(cursor...position.offset - 1)
+      move(to: position.offset)
+    }
   }
 
   /// The provider gets all events from here on again, whatever it answered before.
@@ -158,26 +188,30 @@ private final class FollowedProvider {
     withheld.remove(from: offset)
   }
 
-  private func move(to offset: Offset) -> Bool {
-    guard offset > cursor else { return false }
+  private func move(to offset: Offset) {
     cursor = offset
     given.remove(below: offset)
     accepted.remove(below: offset)
-    return true
   }
 
   // MARK: Attempts
 
-  private func readAttempts() -> Bool {
+  private func readAttempts(_ changed: inout OffsetSet) {
     read(AttemptLog.path(in: log.path, provider: name), &attempts) { stored in
       // A note that can't be read is from another version.
       guard let note = try? LoggedAttempt(stored) else { return }
       switch note {
-      case .attempt(let call): take(call)
+      case .attempt(let call):
+        take(call)
+        for range in call.given.ranges { changed.insert(range) }
       // The cursor's own file says how far it is: a note may be from before a rewind.
       case .settled: break
-      case .withheld(let offset): withheld.insert(offset...offset)
-      case .flagged(let note): take(note)
+      case .withheld(let offset):
+        withheld.insert(offset...offset)
+        changed.insert(offset...offset)
+      case .flagged(let note):
+        take(note)
+        for range in note.at.ranges { changed.insert(range) }
       }
     }
   }
@@ -227,37 +261,38 @@ private final class FollowedProvider {
 
   // MARK: Dead letters
 
-  private func readLetters(_ calls: SystemCalls) -> Bool {
+  private func readLetters(_ calls: SystemCalls, _ changed: inout OffsetSet) {
     let path = DeadLetter.path(of: name, in: log.path)
     let isRead = read(path, &letters) { stored in
       guard stored.name == DeadLetter.eventName, case .uint(let offset)? = stored.fields["offset"] else { return }
       known.append((stored.offset, offset))
       rejected.insert(offset...offset)
       accepted.remove(offset...offset)
+      changed.insert(offset...offset)
     }
     if known.count > Self.mostLetters { known.removeFirst(known.count - Self.mostLetters) }
     guard !known.isEmpty, case .position(let position)? = try? Cursor.read(name, of: path, calls: calls),
       isRead || position.offset != redriven
-    else { return isRead }
+    else { return }
     redriven = position.offset
-    return takeRedriven() || isRead
+    takeRedriven(&changed)
   }
 
   /// Takes out the letters that a redrive had accepted.
-  private func takeRedriven() -> Bool {
+  private func takeRedriven(_ changed: inout OffsetSet) {
     let redriven = AcceptedLetters(of: name, in: log.path)
-    let count = known.count
     known.removeAll { letter, event in
       guard redriven.contains(letter) else { return false }
       rejected.remove(event...event)
+      changed.insert(event...event)
       return true
     }
-    return known.count < count
   }
 
   // MARK: Logs beside the log
 
   /// Passes each new event of a log beside the log to `body`. Returns whether there was one.
+  @discardableResult
   private func read(_ path: String, _ notes: inout Notes, _ body: (StoredEvent) -> Void) -> Bool {
     notes.isBehind = false
     do throws(WeirError) {

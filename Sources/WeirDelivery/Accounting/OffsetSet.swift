@@ -1,15 +1,15 @@
 // OffsetSet: any offsets of a log, as ranges, with a limit on their number.
 
-import Weir
+package import Weir
 
 /// A set of offsets, kept as sorted ranges that neither touch nor overlap.
 ///
 /// At most ``maximumRanges`` ranges: then the lowest go, because new events matter more. A look-up takes a binary
 /// search, and adding at the upper end takes constant time.
-struct OffsetSet: Hashable, Sendable {
+package struct OffsetSet: Hashable, Sendable {
   static let maximumRanges = 65_536
 
-  private(set) var ranges: [ClosedRange<Offset>] = []
+  package private(set) var ranges: [ClosedRange<Offset>] = []
 
   /// Returns the index of the first range that ends at or above `offset`.
   private func index(of offset: Offset) -> Int {
@@ -22,13 +22,23 @@ struct OffsetSet: Hashable, Sendable {
     return low
   }
 
-  func contains(_ offset: Offset) -> Bool {
+  package init() {}
+
+  package func contains(_ offset: Offset) -> Bool {
     let index = index(of: offset)
     return index < ranges.count && ranges[index].contains(offset)
   }
 
+  /// Returns the longest range around an offset whose offsets are all in the set, as this one is, or all not.
+  package func stretch(around offset: Offset) -> ClosedRange<Offset> {
+    let index = index(of: offset)
+    guard index < ranges.count else { return (ranges.last.map { $0.upperBound + 1 } ?? 0)...Offset.max }
+    if ranges[index].contains(offset) { return ranges[index] }
+    return (index > 0 ? ranges[index - 1].upperBound + 1 : 0)...ranges[index].lowerBound - 1
+  }
+
   /// Adds the offsets of a range.
-  mutating func insert(_ range: ClosedRange<Offset>) {
+  package mutating func insert(_ range: ClosedRange<Offset>) {
     // A range that ends just below this one is joined with it.
     let first = index(of: range.lowerBound == 0 ? 0 : range.lowerBound - 1)
     var joined = range
@@ -42,7 +52,7 @@ struct OffsetSet: Hashable, Sendable {
   }
 
   /// Takes the offsets of a range out.
-  mutating func remove(_ range: ClosedRange<Offset>) {
+  package mutating func remove(_ range: ClosedRange<Offset>) {
     let first = index(of: range.lowerBound)
     var end = first
     var left: [ClosedRange<Offset>] = []
@@ -56,7 +66,7 @@ struct OffsetSet: Hashable, Sendable {
   }
 
   /// Takes out all offsets below this one.
-  mutating func remove(below offset: Offset) {
+  package mutating func remove(below offset: Offset) {
     if offset > 0 { remove(0...offset - 1) }
   }
 

@@ -76,6 +76,19 @@ struct EventFilter: Hashable, Sendable {
   func matches(_ event: StoredEvent, _ found: () -> EventFindings) -> Bool {
     terms.allSatisfy { $0.test.matches(event, found) != $0.isNegated }
   }
+
+  /// Whether what was found about an event fits the terms that ask for states and flags.
+  func matches(_ found: EventFindings) -> Bool {
+    terms.filter(\.needsStates).allSatisfy { $0.test.matches(found) != $0.isNegated }
+  }
+
+  /// The same filter, for the events of a range alone; `nil` if it looks at none of them.
+  func limited(to range: ClosedRange<Offset>) -> EventFilter? {
+    guard offsets.overlaps(range) else { return nil }
+    var limited = self
+    limited.offsets = offsets.clamped(to: range)
+    return limited
+  }
 }
 
 /// What was found about an event, beside the event itself.

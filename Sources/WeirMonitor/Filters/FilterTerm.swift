@@ -43,7 +43,9 @@ struct FilterTerm: Hashable, Sendable {
 
   var needsStates: Bool {
     switch test {
-    case .flag, .state: true
+    // A gap is the event's own.
+    case .flag(let flag): flag != .gap
+    case .state: true
     default: false
     }
   }
@@ -65,9 +67,18 @@ extension FilterTerm.Test {
     case .view(let patterns):
       event.context.view.map { view in patterns.contains { $0.matches(view.name) || $0.matches(view.id) } } ?? false
     case .kind(let kind): event.kind == kind
-    case .flag(let flag): found().flags.contains(flag)
+    case .flag(.gap): event.isNotice
+    case .flag, .state: matches(found())
+    }
+  }
+
+  /// Whether what was found about an event fits; `true` for a test that does not ask for it.
+  func matches(_ found: EventFindings) -> Bool {
+    switch self {
+    case .flag(let flag): found.flags.contains(flag)
     case .state(let provider, let state):
-      found().states.contains { $0.state == state && (provider == nil || $0.provider == provider) }
+      found.states.contains { $0.state == state && (provider == nil || $0.provider == provider) }
+    default: true
     }
   }
 }

@@ -160,16 +160,16 @@
     private func stream(_ request: Request, _ query: Query, _ channel: any Channel) throws -> Response {
       let watch = try source.watch(query["log"])
       let filter = try EventFilter(query["q"] ?? "")
-      let resumed = request.headers[.lastEventID].flatMap { Offset($0) }
+      let resumed = request.headers[.lastEventID].flatMap { ResumePoint($0) }
       let from = try query["from"].map { text in
-        guard let offset = Offset(text) else {
+        guard let point = ResumePoint(text) else {
           throw MonitorProblem(.badRequest, "from=\(text.cut(to: 100)) is no offset; send a whole number")
         }
-        return offset
+        return point
       }
       let place = try place(watch)
       let stream = EventStream(
-        watch, filter: filter, from: resumed ?? from, showsSensitive: configuration.showsSensitive)
+        watch, filter: filter, resume: resumed ?? from, showsSensitive: configuration.showsSensitive)
       var headers = page.headers
       headers[.contentType] = "text/event-stream"
       // A proxy that buffers would hold frames back.

@@ -16,8 +16,7 @@
     private let isStopped: () -> Bool
     private var view: TerminalView
     private var filter: EventFilter
-    private var scan: EventScan?
-    private var version: UInt64 = 0
+    private var feed: EventFeed?
 
     /// Shows the log in a directory, or the log of this name in a subdirectory, with a filter. `isStopped` is asked at
     /// every frame.
@@ -57,25 +56,13 @@
 
     /// Looks at what is new. Returns whether nothing was left.
     private func look() throws(WeirError) -> Bool {
-      let known = try watch.refresh()
-      view.providers = known.providers
-      if scan == nil {
-        scan = try EventScan(watch.log, from: try firstOffset(), filter: filter, showsSensitive: showsSensitive)
+      if feed == nil {
+        feed = try EventFeed(
+          watch, filter, from: EventFeed.start(of: watch, filter), showsSensitive: showsSensitive)
       }
-      guard let scan else { return true }
-      let found = try scan.look(until: .now + Self.pace) { watch.findings(of: $0) }
-      let end = found.isAtEnd ? found.next : try watch.sums().statistics.nextOffset
-      view.take(found, end: end) { watch.findings(of: $0) }
-      view.isLive = scan.isLive
-      if version != known.version { view.update { watch.states(of: $0) } }
-      version = known.version
-      return found.isAtEnd
-    }
-
-    private func firstOffset() throws(WeirError) -> Offset {
-      guard filter.isEmpty else { return 0 }
-      let end = try watch.log.tally(from: .max).nextOffset
-      return end - min(end, Offset(EventScan.maximumRows))
+      guard let news = try feed?.look(until: .now + Self.pace) else { return true }
+      view.take(news)
+      return news.found.isAtEnd
     }
 
     // MARK: Live
@@ -99,8 +86,8 @@
         } catch {
           guard error.code == .missing else { throw error }
           // The log may come, or come again: then from its beginning.
-          if scan != nil { view.clear() }
-          scan = nil
+          if feed != nil { view.clear() }
+          feed = nil
           view.isLive = nil
         }
         screen.draw(view.lines(width: screen.width, height: screen.height))
@@ -172,7 +159,7 @@
           view.filter = text
           view.error = ""
           view.clear()
-          scan = nil
+          feed = nil
         } catch {
           view.error = error.message
         }

@@ -42,6 +42,8 @@
     private(set) var rows: [TerminalRow] = []
     /// Rows that came while the list stands still.
     private var waiting: [TerminalRow] = []
+    /// The offsets of rows that match no more.
+    private var leaving = OffsetSet()
     private(set) var isPaused = false
     var isNewestFirst = true
     /// The offset of the selected event; `nil` follows the newest.
@@ -65,28 +67,47 @@
     // MARK: What happens
 
     /// Takes what a look found.
-    mutating func take(_ found: EventScan.Found, end: Offset, _ findings: (StoredEvent) -> EventFindings) {
-      matched += found.matched
-      looked += found.looked
-      ahead = found.isAtEnd || end < found.next ? 0 : end - found.next
-      let new = found.events.map { TerminalRow($0, findings($0)) }
-      if isPaused { waiting = Array((waiting + new).suffix(Self.mostRows)) } else { add(new) }
+    mutating func take(_ news: EventFeed.News) {
+      if let providers = news.providers { self.providers = providers }
+      isLive = news.isLive
+      matched += news.found.matched + UInt64(news.late.count)
+      looked += news.found.looked
+      ahead = news.found.isAtEnd || news.end < news.found.next ? 0 : news.end - news.found.next
+      if !news.states.isEmpty {
+        let states = Dictionary(news.states.map { ($0.offset, $0.states) }) { $1 }
+        for index in rows.indices { rows[index].states = states[rows[index].offset] ?? rows[index].states }
+        for index in waiting.indices { waiting[index].states = states[waiting[index].offset] ?? waiting[index].states }
+      }
+      for range in news.gone {
+        leaving.insert(range)
+        takeOut(\.waiting) { range.contains($0) }
+      }
+      waiting += (news.late + news.rows).map { TerminalRow($0.event, $0.findings) }
+      if waiting.count > Self.mostRows { waiting.removeFirst(waiting.count - Self.mostRows) }
+      if !isPaused { letIn() }
     }
 
-    private mutating func add(_ new: [TerminalRow]) {
-      rows += new
+    /// Takes the rows that match no more out of the list, and those that wait in.
+    private mutating func letIn() {
+      let gone = leaving
+      if !gone.ranges.isEmpty { takeOut(\.rows) { gone.contains($0) } }
+      leaving = OffsetSet()
+      rows += waiting
+      waiting = []
+      if zip(rows, rows.dropFirst()).contains(where: { $0.offset > $1.offset }) { rows.sort { $0.offset < $1.offset } }
       if rows.count > Self.mostRows { rows.removeFirst(rows.count - Self.mostRows) }
     }
 
-    /// Takes the states of events anew.
-    mutating func update(_ states: (Offset) -> [DeliveryStates.State]) {
-      for index in rows.indices { rows[index].states = states(rows[index].offset) }
-      for index in waiting.indices { waiting[index].states = states(waiting[index].offset) }
+    private mutating func takeOut(_ list: WritableKeyPath<Self, [TerminalRow]>, where isGone: (Offset) -> Bool) {
+      let count = self[keyPath: list].count
+      self[keyPath: list].removeAll { isGone($0.offset) }
+      matched -= min(matched, UInt64(count - self[keyPath: list].count))
     }
 
     mutating func clear() {
       rows = []
       waiting = []
+      leaving = OffsetSet()
       selected = nil
       matched = 0
       looked = 0
@@ -96,8 +117,7 @@
     mutating func pause() {
       isPaused.toggle()
       guard !isPaused else { return }
-      add(waiting)
-      waiting = []
+      letIn()
     }
 
     /// The rows in the order in which they are shown.

@@ -15,12 +15,16 @@ final class EventScan {
   struct Found {
     /// The newest events that match, by offset.
     var events: [StoredEvent] = []
+    /// The size of these events, in bytes of the log.
+    var bytes = 0
     /// How many events match.
     var matched: UInt64 = 0
     /// How many events were looked at.
     var looked: UInt64 = 0
     /// The offset behind the last event that was looked at.
     var next: Offset = 0
+    /// The id of the last event that was looked at; `nil` before the first.
+    var last: EventID?
     /// Whether there was nothing more to look at.
     var isAtEnd = false
     /// Stretches that were passed over, as lines of text; at most 16 of one look.
@@ -30,7 +34,7 @@ final class EventScan {
   /// The maximum number of events of one look.
   static let maximumRows = 500
   /// The maximum size of the events of one look, in bytes of the log.
-  private static let maximumBytes = 4 << 20
+  static let maximumBytes = 4 << 20
   private static let maximumSkips = 16
   private static let blockEvents = 256
   private static let blockBytes = 64 << 10
@@ -39,6 +43,7 @@ final class EventScan {
   private let reader: EventReader
   private let showsSensitive: Bool
   private var next: Offset
+  private var last: EventID?
   private var skipped: [String] = []
 
   /// Looks from an offset on, or from the filter's first offset if that is higher. Throws what `EventReader` throws.
@@ -56,9 +61,6 @@ final class EventScan {
 
   /// Whether a process has the log open for capture.
   var isLive: Bool { reader.isLive }
-
-  /// Whether there may be further events. Costs five system calls.
-  var mayHaveMore: Bool { reader.wait(upTo: .zero) }
 
   /// An event that matches, decoded only if it is shown, unless it was decoded anyway.
   private struct Match {
@@ -119,14 +121,17 @@ final class EventScan {
       found.matched += take(block, findings, &matches)
       found.looked += UInt64(block.count)
       next = block[block.count - 1].offset + 1
+      last = block[block.count - 1].id
     } while ContinuousClock.now < deadline
     found.next = next
+    found.last = last
     found.events = matches.newest.map { match in
       switch match.event {
       case .encoded(let event): shown(event)
       case .stored(let event): event
       }
     }
+    found.bytes = matches.newest.reduce(0) { $0 + $1.bytes }
     found.skipped = skipped
     skipped = []
     return found

@@ -13,9 +13,36 @@ final class LogWatch: Sendable {
     var states: DeliveryStates
     var violating = Violations()
     var read: ContinuousClock.Instant?
-    /// Counted up when a state may have changed.
+    /// Counted up when states or flags may have changed.
     var version: UInt64 = 0
+    /// The offsets that changed with the last versions, the latest version last.
+    var changes: [OffsetSet] = []
     var watchers = 0
+
+    /// Reads what was noted since the last call. Returns whether something may have changed, or is left to be read.
+    mutating func update(_ log: LogDirectory) throws(WeirError) -> Bool {
+      var changed = try states.update()
+      violating.update(log, &changed)
+      guard !changed.ranges.isEmpty else { return states.isBehind }
+      version += 1
+      changes.append(changed)
+      if changes.count > LogWatch.mostChanges { changes.removeFirst() }
+      return true
+    }
+
+    func findings(of offset: Offset, isNotice: Bool) -> EventFindings {
+      let noted = states.flags(of: offset)
+      var flags: Set<EventFlag> = isNotice ? [.gap] : []
+      if violating.offsets.contains(offset) || noted.contains(.violating) { flags.insert(.violating) }
+      if noted.contains(.defaulted) { flags.insert(.defaulted) }
+      if noted.contains(.duplicate) { flags.insert(.duplicate) }
+      let found = isNotice ? [] : Array(zip(states.providers, states.states(of: offset)))
+      return EventFindings(flags: flags, states: found.map { (provider: $0.0, state: $0.1) })
+    }
+
+    func stretch(around offset: Offset) -> ClosedRange<Offset> {
+      states.stretch(around: offset).clamped(to: violating.offsets.stretch(around: offset))
+    }
   }
 
   /// Apart from the states, which every look at the log needs: sums may take long.
@@ -32,6 +59,10 @@ final class LogWatch: Sendable {
   private static let share = 20
   /// The number of looks until all notes are read, at most: deliveries may go on meanwhile.
   private static let mostLooks = 100
+  /// The number of versions whose changes are kept: those of some seconds.
+  private static let mostChanges = 64
+  /// The number of stretches that are looked at for one frame.
+  private static let mostStretches = 10_000
 
   let log: LogDirectory
   private let state: Mutex<State>
@@ -44,16 +75,15 @@ final class LogWatch: Sendable {
     counting = Mutex(Counting(rates: EventRates(log), threads: WriterThreads(log)))
   }
 
-  /// Reads what deliveries noted since the last call, at most every 50 ms. Returns a number that grows when states may
-  /// have changed, and the providers.
+  /// Reads what deliveries noted since the last call, at most every 50 ms. Returns a number that grows when states or
+  /// flags may have changed, and the providers.
   func refresh() throws(WeirError) -> (version: UInt64, providers: [String]) {
     try state.withLock { state throws(WeirError) in
       let now = ContinuousClock.now
-      if let read = state.read, now < read + Self.pause { return (state.version, state.states.providers) }
-      state.read = now
-      let isChanged = try state.states.update()
-      let isViolated = state.violating.update(log)
-      if isChanged || isViolated { state.version += 1 }
+      if state.read.map({ now >= $0 + Self.pause }) ?? true {
+        state.read = now
+        _ = try state.update(log)
+      }
       return (state.version, state.states.providers)
     }
   }
@@ -61,39 +91,53 @@ final class LogWatch: Sendable {
   /// Reads all that deliveries have noted up to now.
   func refreshWhole() throws(WeirError) {
     try state.withLock { state throws(WeirError) in
-      for _ in 0..<Self.mostLooks {
-        let isChanged = try state.states.update()
-        let isViolated = state.violating.update(log)
-        if !isChanged, !isViolated { break }
-        state.version += 1
-      }
+      for _ in 0..<Self.mostLooks where try !state.update(log) { break }
     }
   }
 
   /// What is known about an event, as of the last ``refresh()``.
-  func findings(of event: StoredEvent) -> EventFindings {
+  func findings(of offset: Offset, isNotice: Bool) -> EventFindings {
+    state.withLock { $0.findings(of: offset, isNotice: isNotice) }
+  }
+
+  func findings(of event: StoredEvent) -> EventFindings { findings(of: event.offset, isNotice: event.isNotice) }
+
+  /// Returns the offsets whose states or flags may have changed after this version: all, if that is long ago.
+  func changes(since version: UInt64) -> OffsetSet {
     state.withLock { state in
-      let providers = state.states.providers
-      let states = event.isNotice ? [] : Array(zip(providers, state.states.states(of: event.offset)))
-      return EventFindings(
-        flags: Self.flags(
-          of: event, state.states.flags(of: event.offset), isViolating: state.violating.has(event.offset)),
-        states: states.map { (provider: $0.0, state: $0.1) })
+      let count = state.version - version
+      var changed = OffsetSet()
+      if count > state.changes.count { changed.insert(0...Offset.max) }
+      for range in state.changes.suffix(Int(clamping: count)).flatMap(\.ranges) { changed.insert(range) }
+      return changed
     }
   }
 
-  /// The states of an event, in the order of the providers.
-  func states(of offset: Offset) -> [DeliveryStates.State] { state.withLock { $0.states.states(of: offset) } }
-
-  private static func flags(
-    of event: StoredEvent, _ noted: DeliveryStates.Flags, isViolating: Bool
-  ) -> Set<EventFlag> {
-    var flags: Set<EventFlag> = []
-    if isViolating || noted.contains(.violating) { flags.insert(.violating) }
-    if noted.contains(.defaulted) { flags.insert(.defaulted) }
-    if noted.contains(.duplicate) { flags.insert(.duplicate) }
-    if event.isNotice { flags.insert(.gap) }
-    return flags
+  /// Returns those of some offsets whose findings fit. Whole stretches are looked at, and no more than some thousands of
+  /// them: what is below counts as fitting.
+  func offsets(
+    of changed: OffsetSet, below end: Offset, where fits: (EventFindings) -> Bool
+  ) -> [ClosedRange<Offset>] {
+    state.withLock { state in
+      var found: [ClosedRange<Offset>] = []
+      var looks = Self.mostStretches
+      for range in changed.ranges.reversed() where range.lowerBound < end {
+        var rest = range.clamped(to: 0...end - 1)
+        while true {
+          guard looks > 0 else {
+            found.append(rest)
+            break
+          }
+          looks -= 1
+          let stretch = state.stretch(around: rest.upperBound).clamped(to: rest)
+          let findings = state.findings(of: rest.upperBound, isNotice: false)
+          if fits(findings) { found.append(stretch) }
+          guard stretch.lowerBound > rest.lowerBound else { break }
+          rest = rest.lowerBound...stretch.lowerBound - 1
+        }
+      }
+      return found
+    }
   }
 
   /// The sums, at most a second old, or older where they cost more than a twentieth of a core.
@@ -118,6 +162,7 @@ final class LogWatch: Sendable {
       guard state.watchers == 0 else { return false }
       state.states = DeliveryStates(log)
       state.violating = Violations()
+      state.changes = []
       state.read = nil
       return true
     }
@@ -133,33 +178,23 @@ final class LogWatch: Sendable {
 /// The offsets of events that the program's inspector found to violate their contract, the last ones.
 private struct Violations {
   private static let mostNotes = 100_000
-  private static let most = 65_536
 
   private var reader: EventReader?
-  private var offsets: Set<Offset> = []
-  private var order: [Offset] = []
+  private(set) var offsets = OffsetSet()
 
-  func has(_ offset: Offset) -> Bool { offsets.contains(offset) }
-
-  /// Reads what was noted since the last call. Returns whether there was something.
-  mutating func update(_ log: LogDirectory) -> Bool {
+  /// Reads what was noted since the last call, and adds the offsets that are new.
+  mutating func update(_ log: LogDirectory, _ changed: inout OffsetSet) {
     do throws(WeirError) {
       if reader == nil { reader = try EventReader(directory: LoggedViolation.directory(in: log.path)) }
-      guard let opened = reader else { return false }
-      for count in 0..<Self.mostNotes {
-        guard let stored = try opened.next() else { return count > 0 }
-        guard let violation = try? LoggedViolation(stored), offsets.insert(violation.offset).inserted else { continue }
-        order.append(violation.offset)
-        if order.count > 2 * Self.most {
-          for offset in order.prefix(Self.most) { offsets.remove(offset) }
-          order.removeFirst(Self.most)
-        }
+      for _ in 0..<Self.mostNotes {
+        guard let stored = try reader?.next() else { return }
+        guard let violation = try? LoggedViolation(stored) else { continue }
+        offsets.insert(violation.offset...violation.offset)
+        changed.insert(violation.offset...violation.offset)
       }
-      return true
     } catch {
       // There is no inspector, or its log can't be read now.
       reader = nil
-      return false
     }
   }
 }

@@ -8,8 +8,26 @@ enum MonitorJSON {
   /// The maximum size of an event's values in a list, in bytes.
   static let valueBytes = 1024
 
+  /// What one look found.
+  static func frame(_ news: EventFeed.News) -> FieldValue {
+    let found = news.found
+    var members: [(String, FieldValue)] = [
+      ("rows", .array(news.rows.map(row))),
+      ("states", .array(news.states.map { .array([.uint($0.offset), .string(letters($0.states))]) })),
+      ("matched", .uint(found.matched)), ("looked", .uint(found.looked)), ("next", .uint(found.next)),
+      ("end", .uint(news.end)), ("isLive", .bool(news.isLive)),
+    ]
+    if !news.late.isEmpty { members.append(("late", .array(news.late.map(row)))) }
+    if !news.gone.isEmpty {
+      members.append(("gone", .array(news.gone.map { .array([.uint($0.lowerBound), .uint($0.upperBound)]) })))
+    }
+    if !found.skipped.isEmpty { members.append(("skipped", .array(found.skipped.map { .string($0) }))) }
+    return .object(FieldObject(members))
+  }
+
   /// An event in a list.
-  static func row(_ event: StoredEvent, _ findings: EventFindings) -> FieldValue {
+  static func row(_ row: EventFeed.Row) -> FieldValue {
+    let (event, findings) = (row.event, row.findings)
     var members: [(String, FieldValue)] = [
       ("offset", .uint(event.offset)), ("id", .string(event.id.description)),
       ("time", .string(event.time.description)), ("name", .string(event.name)),

@@ -21,17 +21,17 @@ import WeirTesting
       let stage = try DeliveryStage(directory)
       let provider = ScriptedProvider(name: "shop", answers: [.fail("503 busy")])
       let states = DeliveryStates(LogDirectory(directory))
-      #expect(try states.update() == false)
+      #expect(try states.update().ranges.isEmpty)
       #expect(states.providers.isEmpty)
       try stage.capture(2)
       try stage.dispatcher.add(provider)
       // The clock stands still from the failure on, and with it the back-off.
-      #expect(await stage.run { (try? states.update()) == true && states.states(of: 1) == [.given] })
+      #expect(await stage.run { (try? states.update().ranges.isEmpty) == false && states.states(of: 1) == [.given] })
       #expect(states.providers == ["shop"])
       try stage.capture(1, from: 2)
       #expect(states.states(of: 0) == [.given])
       #expect(states.states(of: 2) == [.pending])
-      #expect(await stage.run { (try? states.update()) == true && states.states(of: 2) == [.acknowledged] })
+      #expect(await stage.run { (try? states.update().ranges.isEmpty) == false && states.states(of: 2) == [.acknowledged] })
       #expect(states.states(of: 0) == [.acknowledged])
     }
   }
@@ -57,6 +57,34 @@ import WeirTesting
       _ = try known.update()
       #expect(known.flags(of: 4) == .violating)
       #expect(known.flags(of: 1) == [])
+      for offset in Offset(0)..<8 {
+        let stretch = known.stretch(around: offset)
+        #expect(stretch.contains(offset))
+        for other in stretch.clamped(to: 0...8) {
+          #expect(known.states(of: other) == known.states(of: offset), "\(other), as \(offset)")
+          #expect(known.flags(of: other) == known.flags(of: offset), "\(other), as \(offset)")
+        }
+      }
+    }
+  }
+
+  @Test func `a follower is told which events have changed, and of no others`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      let states = DeliveryStates(LogDirectory(directory))
+      try stage.dispatcher.add(
+        ScriptedProvider(name: "shop", finally: .each { $0.fields["n"] == .int(2) ? .rejected("no") : .accepted }))
+      _ = try states.update()
+      try stage.capture(4)
+      var changed = OffsetSet()
+      #expect(
+        await stage.run {
+          for range in (try? states.update().ranges) ?? [] { changed.insert(range) }
+          return states.states(of: 3) == [.acknowledged]
+        })
+      #expect(states.states(of: 2) == [.rejected])
+      #expect(changed.ranges.last?.upperBound == 3)
+      #expect((0..<4).allSatisfy { changed.contains($0) })
     }
   }
 
@@ -76,7 +104,7 @@ import WeirTesting
       _ = try known.update()
       #expect((0..<4).flatMap { known.states(of: $0) } == [.acknowledged, .acknowledged, .rejected, .acknowledged])
       _ = try LogDirectory(directory).rewind("shop", to: .offset(1))
-      #expect(try known.update())
+      #expect(try !known.update().ranges.isEmpty)
       #expect((0..<4).flatMap { known.states(of: $0) } == [.acknowledged, .pending, .pending, .pending])
       // The same for who begins to look now.
       #expect(try states(directory, 0..<4) == [.acknowledged, .pending, .pending, .pending])
@@ -87,7 +115,7 @@ import WeirTesting
     try withDirectory { directory in
       _ = try Tracker(directory: directory, configuration: quiet())
       let states = DeliveryStates(LogDirectory(directory))
-      #expect(try states.update() == false)
+      #expect(try states.update().ranges.isEmpty)
       #expect(states.states(of: 0).isEmpty)
       let missing = DeliveryStates(LogDirectory(directory + "/nowhere"))
       #expect(throws: WeirError.self) { try missing.update() }

@@ -26,6 +26,14 @@ import Weir
         }
       }
       for offset in 0..<Offset(140) { #expect(set.contains(offset) == plain.contains(offset), "seed \(seed)") }
+      for offset in 0..<Offset(140) {
+        let stretch = set.stretch(around: offset)
+        #expect(stretch.contains(offset), "seed \(seed)")
+        let isIn = plain.contains(offset)
+        #expect(stretch.clamped(to: 0...140).allSatisfy { plain.contains($0) == isIn }, "seed \(seed)")
+        #expect(stretch.lowerBound == 0 || plain.contains(stretch.lowerBound - 1) != isIn, "seed \(seed)")
+        #expect(stretch.upperBound == .max || plain.contains(stretch.upperBound + 1) != isIn, "seed \(seed)")
+      }
       // Sorted, and neither touching nor overlapping.
       for (left, right) in zip(set.ranges, set.ranges.dropFirst()) { #expect(left.upperBound + 1 < right.lowerBound) }
     }

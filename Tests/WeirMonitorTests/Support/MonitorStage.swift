@@ -134,7 +134,10 @@
       guard message.event == "frame", let frame = message.data as? [String: Any] else { return }
       matched += frame["matched"] as? Int ?? 0
       looked += frame["looked"] as? Int ?? 0
-      for row in frame["rows"] as? [[String: Any]] ?? [] {
+      for range in frame["gone"] as? [[Int]] ?? [] {
+        for offset in rows.keys where (range[0]...range[1]).contains(offset) { rows[offset] = nil }
+      }
+      for row in (frame["rows"] as? [[String: Any]] ?? []) + (frame["late"] as? [[String: Any]] ?? []) {
         guard let offset = row["offset"] as? Int else { continue }
         rows[offset] = row
         times[offset, default: 0] += 1

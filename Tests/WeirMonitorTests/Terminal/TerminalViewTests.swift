@@ -20,17 +20,20 @@
     }
 
     private func take(_ offsets: Range<Int>, into view: inout TerminalView, _ states: [DeliveryStates.State] = []) {
-      var found = EventScan.Found()
-      found.events = offsets.map { number in
-        StoredEvent(
+      var news = EventFeed.News()
+      news.rows = offsets.map { number in
+        let event = StoredEvent(
           offset: Offset(number), id: EventID(opening: 1, sequence: UInt64(number)),
           time: Timestamp(nanosecondsSince1970: 0), name: "event", fields: ["n": .int(Int64(number))])
+        return EventFeed.Row(event: event, findings: EventFindings(states: states.map { ("http", $0) }))
       }
-      found.matched = UInt64(offsets.count)
-      found.looked = UInt64(offsets.count)
-      found.next = Offset(offsets.upperBound)
-      found.isAtEnd = true
-      view.take(found, end: found.next) { _ in EventFindings(states: states.map { ("http", $0) }) }
+      news.found.matched = UInt64(offsets.count)
+      news.found.looked = UInt64(offsets.count)
+      news.found.next = Offset(offsets.upperBound)
+      news.found.isAtEnd = true
+      news.isLive = true
+      news.end = news.found.next
+      view.take(news)
     }
 
     private func text(_ view: TerminalView, _ width: Int = 100, _ height: Int = 10) -> [String] {
@@ -105,9 +108,35 @@
 
     @Test func `states are taken anew`() {
       var view = view(2)
-      view.update { $0 == 0 ? [.acknowledged] : [.rejected] }
+      var news = EventFeed.News()
+      news.states = [(0, [.acknowledged]), (1, [.rejected])]
+      view.take(news)
       let lines = text(view)
       #expect(lines[3].contains("✕") && lines[4].contains("●"))
+    }
+
+    @Test func `rows that match no more go, and those that match only now come, but not while the list is paused`() {
+      var view = view(4)
+      view.pause()
+      var news = EventFeed.News()
+      news.gone = [1...2]
+      view.take(news)
+      #expect(view.rows.map(\.offset) == [0, 1, 2, 3])
+      take(late: [1], into: &view)
+      view.pause()
+      #expect(view.rows.map(\.offset) == [0, 1, 3])
+      #expect(text(view)[0].contains("3 events"))
+    }
+
+    private func take(late offsets: [Offset], into view: inout TerminalView) {
+      var news = EventFeed.News()
+      news.late = offsets.map { offset in
+        let event = StoredEvent(
+          offset: offset, id: EventID(opening: 1, sequence: offset), time: Timestamp(nanosecondsSince1970: 0),
+          name: "event", fields: [:])
+        return EventFeed.Row(event: event, findings: EventFindings())
+      }
+      view.take(news)
     }
   }
 #endif
