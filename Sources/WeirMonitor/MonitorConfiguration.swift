@@ -1,7 +1,7 @@
 // MonitorConfiguration: where a monitor listens, what it shows, and to whom.
 
 #if Monitor
-  import Weir
+  package import Weir
 
   extension Monitor {
     /// How a monitor is set up.
@@ -23,6 +23,9 @@
       /// Called with the address to open, token included: before the first one can be used, and each time it was used,
       /// with the address for the next browser. Default: nothing.
       public var onAddress: @Sendable (String) -> Void = { _ in }
+
+      /// What each provider of a plan would get of an event; `nil` without a plan.
+      package var preview: (@Sendable (StoredEvent) -> [(provider: String, text: String)])?
 
       /// Creates the default configuration.
       public init() {}

@@ -12,18 +12,31 @@
     /// The directory without links, as cookies name it.
     var path: String { URL(fileURLWithPath: directory).resolvingSymlinksInPath().path }
     private let watches = Mutex<[String: LogWatch]>([:])
+    /// The logs as of the last look at the directory: a family may have hundreds, and each is opened to know it.
+    private let known = Mutex<(at: ContinuousClock.Instant, paths: [(name: String, path: String)])?>(nil)
+    private static let pause = Duration.seconds(1)
 
     /// Shows the log in a directory, or the logs in its subdirectories. Neither has to be there yet.
     init(_ directory: String) {
       self.directory = directory
     }
 
-    /// The paths of the logs by name. A directory without logs is taken for a log that is to come.
+    /// The paths of the logs by name, as of the last second.
     private var paths: [(name: String, path: String)] {
+      known.withLock { known in
+        if let known, ContinuousClock.now < known.at + Self.pause { return known.paths }
+        let paths = Self.paths(in: directory)
+        known = (.now, paths)
+        return paths
+      }
+    }
+
+    /// A directory without logs is taken for a log that is to come.
+    private static func paths(in directory: String) -> [(name: String, path: String)] {
       let own = [(name: URL(fileURLWithPath: directory).lastPathComponent, path: directory)]
-      if Self.isLog(directory) { return own }
+      if isLog(directory) { return own }
       let entries = ((try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []).sorted()
-      let logs = entries.map { (name: $0, path: "\(directory)/\($0)") }.filter { Self.isLog($0.path) }
+      let logs = entries.map { (name: $0, path: "\(directory)/\($0)") }.filter { isLog($0.path) }
       return logs.isEmpty ? own : logs
     }
 

@@ -95,6 +95,20 @@ class PageTest(unittest.TestCase):
         stage.key(Keys.ESCAPE)
         wait(lambda: stage.is_hidden("details"), "the details to close")
 
+    def test_the_details_show_what_each_provider_gets(self):
+        stage = self.stage
+        writer = stage.writer()
+        writer.write({"event": "checkout completed", "order": 41})
+        plan = os.path.join(stage.folder, "plan.json")
+        with open(plan, "w", encoding="utf-8") as file:
+            json.dump({"providers": {"shop": {"mapper": ["snake_case"]},
+                                     "rest": {"mapper": [{"without": {"events": ["checkout*"]}}]}}}, file)
+        self.driver.get(stage.start("--plan", plan))
+        wait(lambda: stage.offsets() == [0], "the event")
+        stage.key("j" + Keys.ENTER)
+        wait(lambda: "checkout_completed" in stage.text("event"), "the event in the provider's form")
+        self.assertIn("the plan withholds the event", stage.text("event"))
+
     def test_a_filter_by_state_follows_the_deliveries(self):
         stage = self.stage
         writer = stage.writer()

@@ -419,7 +419,7 @@
             #expect(try await stream.read { _, _ in true })
             streams.append(stream)
           }
-          #expect(try await stage.get("/stream").status == 503)
+          #expect(try await stage.stream().status() == 503)
           streams.removeLast()
           var status = 503
           while status == 503 {
@@ -427,6 +427,33 @@
             status = try await stream.status()
           }
           #expect(status == 200)
+        }
+      }
+    }
+
+    @Test func `connections are limited, and further ones wait`() async throws {
+      try await withDirectoryAsync { directory in
+        _ = try Tracker(directory: directory, configuration: quiet())
+        try await MonitorStage.run(directory) { stage in
+          // Streams, because a connection that asks for nothing is closed after some seconds.
+          var held: [MonitorStream] = []
+          var idle: [MonitorConnection] = []
+          for _ in 0..<Monitor.Configuration.mostStreams {
+            held.append(try stage.stream())
+            #expect(try await held.last?.read { _, _ in true } == true)
+          }
+          while held.count + idle.count < Monitor.Configuration.mostConnections {
+            idle.append(try MonitorConnection(port: stage.port))
+          }
+          let further = try stage.stream()
+          // Nothing tells that a connection waits, but that no answer comes while none of the others has ended.
+          try await Task.sleep(for: .milliseconds(300))
+          let isAnswered = further.hasBytes
+          for connection in idle { _ = connection.hasBytes }
+          #expect(!isAnswered || idle.contains(where: \.isAtEnd))
+          idle = []
+          held.removeLast()
+          #expect(try await further.status() != 0)
         }
       }
     }

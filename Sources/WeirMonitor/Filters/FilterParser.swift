@@ -82,10 +82,10 @@ extension FilterTerm {
   private static func keyed(_ word: FilterWord, _ key: String, _ value: String) throws(FilterError) -> Part {
     guard !value.isEmpty else { throw FilterError("\(key): has no value; write it behind the colon, without a space") }
     func term(_ test: Test) -> Part { .term(FilterTerm(isNegated: word.isNegated, test: test)) }
-    func patterns() -> [FilterPattern] {
+    func patterns() -> [TextPattern] {
       // In quotation marks a comma is a part of the text.
-      guard word.quotedFrom == nil else { return [FilterPattern(value)] }
-      return value.split(separator: ",").map { FilterPattern(String($0)) }
+      guard word.quotedFrom == nil else { return [TextPattern(value)] }
+      return value.split(separator: ",").map { TextPattern(String($0)) }
     }
     switch key {
     case "name": return term(.name(patterns()))

@@ -17,10 +17,10 @@ struct FilterTerm: Hashable, Sendable {
   enum Test: Hashable, Sendable {
     /// A text anywhere, in lower case.
     case text(String)
-    case name([FilterPattern])
+    case name([TextPattern])
     case field(FieldPath, Comparison, FilterOperand)
-    case user([FilterPattern])
-    case view([FilterPattern])
+    case user([TextPattern])
+    case view([TextPattern])
     case kind(EventKind)
     case flag(EventFlag)
     /// A state at a provider, or at any if the provider is `nil`.
@@ -83,45 +83,16 @@ extension FilterTerm.Test {
   }
 }
 
-/// A text in which `*` stands for any characters.
-struct FilterPattern: Hashable, Sendable {
-  private let pieces: [String]
-
-  init(_ text: String) {
-    pieces = text.split(separator: "*", omittingEmptySubsequences: false).map(String.init)
-  }
-
-  /// Whether the pattern has no `*`.
-  var isPlain: Bool { pieces.count == 1 }
-
-  /// The first piece must begin the text, and the last must end it. The pieces between are searched from front to back,
-  /// each at the first place that fits, which leaves most for the next.
-  func matches(_ text: String) -> Bool {
-    guard let first = pieces.first, let last = pieces.last else { return false }
-    if isPlain { return text.utf8.elementsEqual(first.utf8) }
-    guard text.utf8.starts(with: first.utf8), text.utf8.count >= first.utf8.count + last.utf8.count,
-      text.utf8.suffix(last.utf8.count).elementsEqual(last.utf8)
-    else { return false }
-    var rest = Array(text.utf8.dropFirst(first.utf8.count).dropLast(last.utf8.count))[...]
-    for piece in pieces.dropFirst().dropLast() where !piece.isEmpty {
-      let bytes = Array(piece.utf8)
-      guard let place = rest.firstIndex(ofRun: bytes) else { return false }
-      rest = rest[(place + bytes.count)...]
-    }
-    return true
-  }
-}
-
 /// What a field's value is compared with.
 struct FilterOperand: Hashable, Sendable {
   private let text: String
-  private let pattern: FilterPattern
+  private let pattern: TextPattern
   private let number: FieldValue?
   private let time: Timestamp?
 
   init(_ text: String) {
     self.text = text
-    pattern = FilterPattern(text)
+    pattern = TextPattern(text)
     number = Int64(text).map { .int($0) } ?? UInt64(text).map { .uint($0) } ?? Double(text).map { .double($0) }
     time = Timestamp(text: text, form: .strict)
   }
@@ -235,29 +206,5 @@ extension String {
   /// Whether a text in lower case occurs in this text, upper and lower case alike.
   fileprivate func contains(folded text: String) -> Bool {
     Array(lowercased().utf8)[...].firstIndex(ofRun: Array(text.utf8)) != nil
-  }
-}
-
-extension ArraySlice<UInt8> {
-  /// Returns the place where these bytes first occur, one after another. Looks at each byte at most twice, whatever the
-  /// bytes are: the search of Knuth, Morris and Pratt (1977).
-  fileprivate func firstIndex(ofRun run: [UInt8]) -> Index? {
-    guard let first = run.first else { return startIndex }
-    guard var place = firstIndex(of: first) else { return nil }
-    // For each prefix of the run, how long the longest of its proper ends is that the run begins with.
-    var ends = [0]
-    for byte in run.dropFirst() {
-      var length = ends[ends.count - 1]
-      while length > 0, run[length] != byte { length = ends[length - 1] }
-      ends.append(run[length] == byte ? length + 1 : 0)
-    }
-    var matched = 0
-    while place < endIndex {
-      while matched > 0, run[matched] != self[place] { matched = ends[matched - 1] }
-      if run[matched] == self[place] { matched += 1 }
-      place += 1
-      if matched == run.count { return place - matched }
-    }
-    return nil
   }
 }

@@ -11,11 +11,22 @@ struct EventDetails {
   let raw: [UInt8]?
   let place: EventReader.Place
   let journey: Journey
-  let plans: [(provider: String, plan: String)]
+  /// What each provider gets: the plan under which it was delivered to, and the text that is sent by the monitor's plan.
+  let sent: [Sent]
   private let findings: EventFindings
 
+  struct Sent {
+    let provider: String
+    var plan: String?
+    var text: String?
+  }
+
+  typealias Preview = @Sendable (StoredEvent) -> [(provider: String, text: String)]
+
   /// Reads the event at an offset. Throws what ``LogDirectory/journey(at:showsSensitive:)`` throws.
-  init(_ watch: LogWatch, _ offset: Offset, showsSensitive: Bool) throws(WeirError) {
+  init(
+    _ watch: LogWatch, _ offset: Offset, showsSensitive: Bool, preview: Preview? = nil
+  ) throws(WeirError) {
     let log = watch.log
     journey = try log.journey(at: offset, showsSensitive: showsSensitive)
     guard let found = try EventReader(directory: log.path, from: offset).nextWithPlace(), found.event.offset == offset
@@ -27,10 +38,11 @@ struct EventDetails {
     // The bytes would show what is replaced.
     let isShown = showsSensitive || found.event.stored.redacted() == found.event.stored
     raw = isShown ? withExtendedLifetime(found.event.block) { Array(found.event.payload) } : nil
-    plans = journey.outcomes.compactMap { outcome in
-      guard let plan = try? RecordedPlan(of: outcome.provider, in: log.path) else { return nil }
-      return (outcome.provider, plan.text)
-    }
+    let previews = Dictionary(preview?(event) ?? []) { first, _ in first }
+    let names = Set(journey.outcomes.map(\.provider)).union(previews.keys).sorted()
+    sent = names.map { name in
+      Sent(provider: name, plan: (try? RecordedPlan(of: name, in: log.path))?.text, text: previews[name])
+    }.filter { $0.plan != nil || $0.text != nil }
   }
 
   var json: FieldValue {
@@ -49,8 +61,7 @@ struct EventDetails {
     members.append(("steps", .array(journey.steps.map(Self.step))))
     members.append(("outcomes", .array(journey.outcomes.map(Self.outcome))))
     members.append(("findings", .array(violations.map { .string($0) })))
-    members.append(
-      ("sent", .array(plans.map { .object(["provider": .string($0.provider), "plan": .string($0.plan)]) })))
+    members.append(("sent", .array(sent.map(Self.sent))))
     members.append(("place", placeObject))
     if let raw { members.append(("raw", .string(raw.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()))) }
     members.append(("json", .string(exported)))
@@ -108,6 +119,13 @@ struct EventDetails {
     return .object([
       "provider": .string(outcome.provider), "fate": .string(outcome.fate.description), "flags": .array(flags),
     ])
+  }
+
+  private static func sent(_ sent: Sent) -> FieldValue {
+    var members: [(String, FieldValue)] = [("provider", .string(sent.provider))]
+    if let plan = sent.plan { members.append(("plan", .string(plan))) }
+    if let text = sent.text { members.append(("text", .string(text))) }
+    return .object(FieldObject(members))
   }
 
   private var violations: [String] {

@@ -148,7 +148,10 @@
         let log = try source.watch(query["log"])
         log.come()
         defer { log.go() }
-        return json(try EventDetails(log, offset, showsSensitive: configuration.showsSensitive).json)
+        return json(
+          try EventDetails(
+            log, offset, showsSensitive: configuration.showsSensitive, preview: configuration.preview
+          ).json)
       case "/export.jsonl": return try export(.jsonl, query, channel)
       case "/export.csv": return try export(.csv, query, channel)
       default: throw MonitorProblem(.notFound, "there is nothing at \(request.uri.path.cut(to: 100)); open /")

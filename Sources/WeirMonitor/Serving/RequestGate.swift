@@ -57,8 +57,8 @@
 
     /// A name server of an attacker can make the browser take this server for the attacker's: then `Host` tells.
     private func checkHost(_ request: HTTPRequest) throws(Refusal) {
-      guard let authority = request.authority, let (name, port) = HostName.split(authority), port == self.port,
-        isOwn(name)
+      guard request.headerFields[.host] == nil, let authority = request.authority,
+        let (name, port) = HostName.split(authority), port == self.port, isOwn(name)
       else {
         throw Refusal(
           status: .misdirectedRequest,
@@ -94,6 +94,8 @@
   }
 
   extension HTTPField.Name {
+    /// A second one: the first is the request's authority.
+    static let host = HTTPField.Name("Host")!
     static let secFetchSite = HTTPField.Name("Sec-Fetch-Site")!
     static let lastEventID = HTTPField.Name("Last-Event-ID")!
   }

@@ -30,7 +30,9 @@ struct ResumePoint: Hashable, Sendable, CustomStringConvertible {
   /// end to a power cut.
   func isValid(for log: LogDirectory) throws(WeirError) -> Bool {
     guard next <= (try log.tally(from: .max).nextOffset) else { return false }
-    guard next > 0, let last, let event = try EventReader(directory: log.path, from: next - 1).next() else { return true }
+    guard next > 0, let last, let event = try EventReader(directory: log.path, from: next - 1).next() else {
+      return true
+    }
     // Without the event, nothing says that the log is another one: retention may have removed it.
     return event.offset != next - 1 || event.id == last
   }

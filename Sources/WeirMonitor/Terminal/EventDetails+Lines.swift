@@ -24,10 +24,15 @@
       add("Journey", journey.steps.map(\.description))
       add("Outcomes", journey.outcomes.map { "\($0.provider): \($0.fate)" })
       add("Not read", journey.unread)
-      add("What each provider gets", plans.map { "\($0.provider): \($0.plan)" })
+      add("What each provider gets", sent.flatMap(Self.texts))
       add("Place", ["\(place.file)\(place.block.map { ", block at \($0)" } ?? "")"])
       add("Raw bytes", raw.map(Self.dump) ?? ["left out, because the event has sensitive values"])
       return lines
+    }
+
+    private static func texts(_ sent: Sent) -> [String] {
+      [sent.plan.map { "\(sent.provider), by this plan: \($0)" }, sent.text.map { "\(sent.provider), is sent: \($0)" }]
+        .compactMap(\.self)
     }
 
     private var contextTexts: [String] {

@@ -13,6 +13,7 @@
 
     private let watch: LogWatch
     private let showsSensitive: Bool
+    private let preview: EventDetails.Preview?
     private let isStopped: () -> Bool
     private var view: TerminalView
     private var filter: EventFilter
@@ -23,10 +24,12 @@
     ///
     /// Throws `invalid` for a filter that can't be read, and if there is no log of this name.
     package init(
-      directory: String, log: String?, filter: String, showsSensitive: Bool, isStopped: @escaping () -> Bool
+      directory: String, log: String?, filter: String, showsSensitive: Bool,
+      preview: (@Sendable (StoredEvent) -> [(provider: String, text: String)])?, isStopped: @escaping () -> Bool
     ) throws(WeirError) {
       setlocale(LC_ALL, "")
       self.showsSensitive = showsSensitive
+      self.preview = preview
       self.isStopped = isStopped
       do throws(MonitorProblem) {
         watch = try MonitorSource(directory).watch(log)
@@ -139,7 +142,7 @@
     private func showDetails(_ screen: TerminalScreen) {
       guard let offset = view.selected else { return }
       do throws(WeirError) {
-        let details = try EventDetails(watch, offset, showsSensitive: showsSensitive)
+        let details = try EventDetails(watch, offset, showsSensitive: showsSensitive, preview: preview)
         view.mode = .details(details.lines(width: screen.width), from: 0)
       } catch {
         view.error = error.message

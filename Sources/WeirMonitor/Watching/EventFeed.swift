@@ -116,7 +116,9 @@ final class EventFeed {
     return news
   }
 
-  private func rows(_ events: [StoredEvent]) -> [Row] { events.map { Row(event: $0, findings: watch.findings(of: $0)) } }
+  private func rows(_ events: [StoredEvent]) -> [Row] {
+    events.map { Row(event: $0, findings: watch.findings(of: $0)) }
+  }
 
   // MARK: Events that were looked at before
 
@@ -131,9 +133,9 @@ final class EventFeed {
       // Which of the last events the reader has is not known: those that match come again, and no others stay.
       let last = Self.last(before: end)
       if !last.isEmpty { fitting.insert(ClosedRange(last)) }
-      fitting.ranges.forEach { gone.insert($0) }
+      for range in fitting.ranges { gone.insert(range) }
     } else {
-      watch.offsets(of: changed, below: end) { filter.matches($0) }.forEach { fitting.insert($0) }
+      for range in watch.offsets(of: changed, below: end, where: { filter.matches($0) }) { fitting.insert(range) }
     }
     let late = try readFitting().filter { !followed.contains($0.offset) }
     if isResumed, late.count == EventScan.maximumRows, let first = late.first { gone.remove(below: first.offset) }

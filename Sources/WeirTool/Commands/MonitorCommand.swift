@@ -5,6 +5,7 @@
   import Foundation
   import Synchronization
   import Weir
+  import WeirDelivery
   import WeirMonitor
 
   struct MonitorCommand: ParsableCommand {
@@ -13,9 +14,9 @@
       abstract: "Show a log live: each event, and what became of it.",
       usage: """
         weir monitor <directory> [--port <port>] [--host <host>] [--allow-remote]
-                        [--no-browser] [--show-sensitive]
+                        [--no-browser] [--plan <plan>] [--show-sensitive]
         weir monitor <directory> --terminal [--once] [--filter <terms>]
-                        [--log <name>] [--show-sensitive]
+                        [--log <name>] [--plan <plan>] [--show-sensitive]
         """,
       discussion: """
         Serves a page on this machine and prints its address, with a token, as the first \
@@ -38,6 +39,9 @@
         With --terminal, the events are shown in this terminal, over ssh too: press ? for \
         the keys. With --once, one frame is printed as text, of the size of the terminal, \
         or of COLUMNS and LINES; a filter then has looked at the whole log.
+
+        With --plan, an event's details show what each provider of the plan gets of it, \
+        as weir plan show does.
 
         The values of sensitive fields are shown as "[redacted]", also to filters and \
         exports. With --show-sensitive, the values are shown as they are.
@@ -67,6 +71,9 @@
     @Flag(help: "Do not open the page in a browser.")
     var noBrowser = false
 
+    @Option(help: "Show what each provider of this plan gets of an event.")
+    var plan: String?
+
     @Flag(help: "Show the events in this terminal.")
     var terminal = false
 
@@ -91,6 +98,7 @@
         let stop = try StopSwitch()
         stop.stopOnSignals()
         if terminal { return try runInTerminal(stop) }
+        let configuration = try configuration()
         let monitor = try Self.explained { try Monitor(directory: directory, configuration: configuration) }
         let ended = Alarm()
         let task = Task {
@@ -106,7 +114,7 @@
 
       private func runInTerminal(_ stop: StopSwitch) throws {
         let monitor = try TerminalMonitor(
-          directory: directory, log: log, filter: filter, showsSensitive: showSensitive
+          directory: directory, log: log, filter: filter, showsSensitive: showSensitive, preview: try preview
         ) { stop.isThrown }
         if once {
           let size = TerminalSize.current
@@ -118,8 +126,30 @@
         if case .signal(let number) = stop.cause { throw ExitCode.signal(number) }
       }
 
-      private var configuration: Monitor.Configuration {
+      /// What each provider of the plan gets of an event; `nil` without a plan.
+      private var preview: (@Sendable (StoredEvent) -> [(provider: String, text: String)])? {
+        get throws {
+          guard let plan else { return nil }
+          let entries = try PlanSource.deliverablePlan(plan).routed.entries
+          return { event in entries.map { ($0.name, Self.text($0, event)) } }
+        }
+      }
+
+      private static func text(_ entry: DeliveryPlan.Entry, _ event: StoredEvent) -> String {
+        do {
+          switch try PlanPreview(entry, event) {
+          case .gets(let bytes): return String(decoding: bytes, as: UTF8.self)
+          case .withheld: return "nothing: the plan withholds the event"
+          case .rejected(let reason): return "nothing: the provider can't accept the event: \(reason)"
+          }
+        } catch {
+          return "\(error)"
+        }
+      }
+
+      private func configuration() throws -> Monitor.Configuration {
         var configuration = Monitor.Configuration()
+        configuration.preview = try preview
         configuration.port = port
         configuration.host = host
         configuration.allowsRemote = allowRemote

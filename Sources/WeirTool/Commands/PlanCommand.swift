@@ -6,10 +6,6 @@
   import WeirDelivery
   import WeirJSON
 
-  #if HTTP
-    import WeirHTTP
-  #endif
-
   struct PlanCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "plan",
@@ -112,34 +108,15 @@
     }
 
     private static func line(_ entry: DeliveryPlan.Entry, _ stored: StoredEvent) throws -> String {
-      var options = entry.options
-      if entry.destination?.pseudonymKey != nil {
-        options.pseudonym = Pseudonym(fingerprint: "") { _ in "[pseudonym]" }
-      }
-      var preparation = Preparation(options, mapper: entry.mapper)
       let opening = #"{"provider":"\#(entry.name)","#
-      guard let event = preparation.prepare(stored) else { return opening + "\"withheld\":true}\n" }
-      do {
-        let bytes = try encoded(event, entry)
-        return opening + #""gets":"# + String(decoding: bytes, as: UTF8.self) + "}\n"
-      } catch let error as WeirError {
-        throw error
-      } catch {
-        var reason: [UInt8] = []
-        EventJSON().append("\(error)", to: &reason)
-        return opening + #""rejected":"# + String(decoding: reason, as: UTF8.self) + "}\n"
+      switch try PlanPreview(entry, stored) {
+      case .gets(let bytes): return opening + #""gets":"# + String(decoding: bytes, as: UTF8.self) + "}\n"
+      case .withheld: return opening + "\"withheld\":true}\n"
+      case .rejected(let reason):
+        var text: [UInt8] = []
+        EventJSON().append(reason, to: &text)
+        return opening + #""rejected":"# + String(decoding: text, as: UTF8.self) + "}\n"
       }
-    }
-
-    private static func encoded(_ event: PreparedEvent, _ entry: DeliveryPlan.Entry) throws -> [UInt8] {
-      #if HTTP
-        if let encoded = try entry.encoded(event) { return encoded }
-      #else
-        guard entry.destination?.isURL != true else {
-          throw ToolError("this build of weir has no presets; build one with --traits HTTP, or show another provider")
-        }
-      #endif
-      return EventJSON.object(event)
     }
   }
 #endif

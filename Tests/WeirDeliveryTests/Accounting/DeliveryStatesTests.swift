@@ -31,7 +31,10 @@ import WeirTesting
       try stage.capture(1, from: 2)
       #expect(states.states(of: 0) == [.given])
       #expect(states.states(of: 2) == [.pending])
-      #expect(await stage.run { (try? states.update().ranges.isEmpty) == false && states.states(of: 2) == [.acknowledged] })
+      #expect(
+        await stage.run {
+          (try? states.update().ranges.isEmpty) == false && states.states(of: 2) == [.acknowledged]
+        })
       #expect(states.states(of: 0) == [.acknowledged])
     }
   }

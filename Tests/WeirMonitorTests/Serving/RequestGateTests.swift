@@ -41,6 +41,10 @@
       #expect(status(request(host: "[::1]:4400")) == nil)
     }
 
+    @Test func `a request for two hosts is refused`() {
+      #expect(status(request(host: "127.0.0.1:4400", [("Host", "evil.example")])) == 421)
+    }
+
     @Test(arguments: [HTTPRequest.Method.head, .post, .put, .delete, .patch, .options])
     func `only reading is possible`(_ method: HTTPRequest.Method) {
       #expect(status(request(method)) == 405)

@@ -52,19 +52,24 @@
       let deadline = ContinuousClock.now + patience
       while ContinuousClock.now < deadline {
         if let found = find(buffer) { return found }
-        var piece = [UInt8](repeating: 0, count: 1 << 16)
-        let count = Glibc.read(socket, &piece, piece.count)
-        if count > 0 {
-          buffer += piece[..<count]
-        } else if count == 0 {
-          isAtEnd = true
-          return find(buffer)
-        } else {
-          try await Task.sleep(for: .milliseconds(2))
-        }
+        if receive() { continue }
+        if isAtEnd { return find(buffer) }
+        try await Task.sleep(for: .milliseconds(2))
       }
       return nil
     }
+
+    /// Takes what has come. Returns whether something has.
+    private func receive() -> Bool {
+      var piece = [UInt8](repeating: 0, count: 1 << 16)
+      let count = Glibc.read(socket, &piece, piece.count)
+      if count == 0 { isAtEnd = true }
+      buffer += piece[..<max(0, count)]
+      return count > 0
+    }
+
+    /// Whether something has come by now.
+    var hasBytes: Bool { receive() || !buffer.isEmpty }
 
     /// Forgets what was read up to here.
     func drop(_ count: Int) { buffer.removeFirst(count) }

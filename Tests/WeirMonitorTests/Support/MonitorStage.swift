@@ -90,6 +90,9 @@
       return head?.status ?? 0
     }
 
+    /// Whether something has come by now.
+    var hasBytes: Bool { connection.hasBytes }
+
     struct Message {
       var event: String
       var id: String?
