@@ -13,7 +13,8 @@
 #   make opening-bench      what opening costs: the first event in a new log, and after a kill
 #   make request-bench      what a request pays: bindings, the inspector
 #   make behind-bench       delivery beside syslog-ng and rsyslog, by size and destinations, in batch segments, bytes on
-#                           disk, idle, and a web service with Weir and without
+#                           disk, idle, a web service with Weir and without, and the monitor
+#   make monitor-bench      the monitor: from capture to pixel, captures beside it, the page's memory, its own
 #   make batch-bench        what batch segments cost, and how much smaller they are, beside LZ4 itself
 #   make copy-bench         what a capture costs by the length of its string, beside a bare copy
 #   make delivery-bench     what delivery costs: as JSON, to files, over HTTP on loopback; beside the disk and a socket
@@ -57,6 +58,7 @@ bench-quick: bench-build
 vpath %_bench.c Benchmarks/Recovery Benchmarks/Draining Benchmarks/Batching Benchmarks/Behind Benchmarks/Copying
 vpath sink.c Benchmarks/Behind
 vpath make_log.c Benchmarks/Behind
+vpath paced_writer.c Benchmarks/Behind
 
 $(C)/bench/%: %.c Tests/C/check.h $(C)/libcweir.a
 	@mkdir -p $(@D)
@@ -79,7 +81,7 @@ DRAIN_BENCH_SIZES = 100000 1000000 10000000 100000000
 DRAIN_BENCH_PEER = \
   $(if $(filter lttng-ust,$(PEER_NAMES)),--peer lttng-ust=$(PEERS)/libpeer-lttng-ust.so --daemons lttng-)
 
-.PHONY: drain-bench opening-bench request-bench behind-bench service-build bench-tool
+.PHONY: drain-bench opening-bench request-bench behind-bench service-build bench-tool monitor-bench
 
 drain-bench: need-c $(C)/bench/drain_bench
 	@mkdir -p $(BENCH)
@@ -108,13 +110,18 @@ request-bench: need-swift need-lz4
 	$(BENCH)/package/release/request-bench --directory $(BENCH) --results $(BENCH_RESULTS) $(REQUEST_BENCH_FLAGS)
 
 # What is measured from outside, of the tool and of a service. BEHIND_BENCH_FLAGS: --quick, --rounds N, --most EVENTS,
-# --only peers,delivery,disk,idle,service.
+# --only peers,delivery,batches,disk,idle,service,monitor, --monitor latency,captures,page,load.
 BEHIND_BENCH_FLAGS =
+BEHIND_BENCH = $(PYTHON_OF_SYSTEM) Benchmarks/Behind/behind.py --tool $(BENCH)/tool/release/weir --build $(BUILD) \
+               --results $(BENCH_RESULTS)
 
-behind-bench: need-c need-python bench-tool service-build $(C)/bench/sink $(C)/bench/make_log
+behind-bench: need-c need-python need-browser bench-tool service-build $(C)/bench/sink $(C)/bench/make_log \
+              $(C)/bench/paced_writer
 	@Benchmarks/Peers/unpack.sh $(BENCH)/syslog
-	python3 Benchmarks/Behind/behind.py --tool $(BENCH)/tool/release/weir --build $(BUILD) --results $(BENCH_RESULTS) \
-	  $(BEHIND_BENCH_FLAGS)
+	$(BEHIND_BENCH) $(BEHIND_BENCH_FLAGS)
+
+monitor-bench: need-c need-browser bench-tool $(C)/bench/paced_writer
+	$(BEHIND_BENCH) $(BEHIND_BENCH_FLAGS) --only monitor
 
 # The service, which is a package of its own: it fetches a web framework.
 service-build: need-swift need-lz4
@@ -124,8 +131,8 @@ service-build: need-swift need-lz4
 
 # The tool that is measured: its packages are those of the traits.
 bench-tool: need-swift need-lz4 need-zlib need-ncurses
-	$(SWIFT) build -c release -j $(JOBS) --scratch-path $(BENCH)/tool $(SWIFT_FLAGS) --traits Tool,HTTP,Collector \
-	  --product weir
+	$(SWIFT) build -c release -j $(JOBS) --scratch-path $(BENCH)/tool $(SWIFT_FLAGS) \
+	  --traits Tool,HTTP,Collector,Monitor --product weir
 
 # What batch segments cost, and how much smaller they are. BATCH_BENCH_FLAGS: --rounds N, --mib N, --sample FILE.
 BATCH_BENCH_FLAGS =

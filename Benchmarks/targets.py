@@ -131,8 +131,27 @@ def idle(judgement):
     judgement.most(f'idle, {line["subject"]}: at most 0.05 % of a core', line["percent"], 0.05, "%")
 
 
+def monitor(judgement):
+  for rate, limit in ((1_000, 150), (1_000_000, 250)):
+    wanted = {"bench": "monitor-latency", "rate": rate}
+    judgement.most(f"the monitor, {rate:,} events a second: from capture to pixel at most {limit} ms, p99",
+                   judgement.value("p99_ms", **wanted), limit, "ms",
+                   f'p50 {judgement.value("p50_ms", **wanted) or 0:.0f} ms')
+  for key, name in (("capture_ns", "a capture"), ("p999_ns", "p99.9 of a capture")):
+    wanted = {"bench": "monitor-captures", "pinned": 1}
+    again = judgement.value(f"{key}_ratio", **wanted, subject="nothing, again") or 0
+    judgement.most(f"{name} beside a monitor and its page: at most 1.02 of that without",
+                   judgement.value(f"{key}_ratio", **wanted, subject="monitor and page"), 1.02, "of it",
+                   f"without, again: {again:.3g}")
+  for line in judgement.results.find(bench="monitor-page"):
+    judgement.most("the monitor's page: at most 100 MB of private memory", line["private_mb_most"], 100, "MB",
+                   f'heap {line["heap_mb_last"]:.0f} MB')
+  memory = [line["memory_mib"] for line in judgement.results.find(bench="monitor-load")]
+  if memory: judgement.most("the monitor: at most 64 MiB of memory", max(memory), 64, "MiB")
+
+
 def judge(results, processors):
   """Rows of target, measured, met or missed."""
   judgement = Judgement(results, processors)
-  for part in (captures, draining, opening, requests, delivery, batches, idle): part(judgement)
+  for part in (captures, draining, opening, requests, delivery, batches, idle, monitor): part(judgement)
   return judgement.rows

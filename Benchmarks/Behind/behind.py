@@ -1,7 +1,7 @@
 """behind.py: what stands behind a capture, measured from outside. `make behind-bench`.
 
-    behind.py --tool WEIR --results FILE [--build .build] [--only peers,delivery,batches,disk,idle,service]
-              [--quick] [--rounds N] [--most EVENTS]
+    behind.py --tool WEIR --results FILE [--build .build] [--only peers,delivery,batches,disk,idle,service,monitor]
+              [--quick] [--rounds N] [--most EVENTS] [--monitor latency,captures,page,load]
 
 Appends one line of JSON a row to the results, as the other benchmarks do. What is not there is left out and listed.
 """
@@ -19,7 +19,7 @@ sys.dont_write_bytecode = True
 
 from measure import Bench  # noqa: E402
 
-PARTS = ["peers", "delivery", "batches", "disk", "idle", "service"]
+PARTS = ["peers", "delivery", "batches", "disk", "idle", "service", "monitor"]
 
 
 def contents(path): return pathlib.Path(path).read_text().strip()
@@ -40,12 +40,15 @@ def machine(tree):
 
 def main():
   parser = argparse.ArgumentParser()
-  parser.add_argument("--tool", type=pathlib.Path, required=True, help="a release build of weir, with the trait HTTP")
+  parser.add_argument("--tool", type=pathlib.Path, required=True,
+                      help="a release build of weir, with the traits HTTP, Collector and Monitor")
   parser.add_argument("--results", type=pathlib.Path, required=True)
   parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path(".build"))
   parser.add_argument("--only", default=",".join(PARTS))
   parser.add_argument("--rounds", type=int)
   parser.add_argument("--most", type=int, default=100_000_000, help="events of the largest log")
+  parser.add_argument("--monitor", type=lambda text: text.split(","), default="latency,captures,page,load",
+                      help="what of the part monitor")
   parser.add_argument("--quick", action="store_true", help="a tenth of the events, one round")
   options = parser.parse_args()
   bench = Bench(options)

@@ -88,6 +88,7 @@ class Bench:
     self.scratch = self.build / "bench" / f"behind-{os.getpid()}"
     self.results = options.results
     self.most = options.most
+    self.monitor = options.monitor
     self.skipped = []
 
   def program(self, name): return self.build / "c" / "bench" / name
