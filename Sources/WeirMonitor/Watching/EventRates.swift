@@ -23,10 +23,10 @@ final class EventRates {
     /// The last second that was counted.
     var last: Int64 = 0
 
-    mutating func add(_ second: Int64) {
+    mutating func add(_ count: UInt32, at second: Int64) {
       clear(to: second)
       guard second > last - 64 else { return }
-      counts[Int(second & 63)] &+= 1
+      counts[Int(second & 63)] &+= count
     }
 
     /// Makes room for the seconds up to this one.
@@ -61,30 +61,38 @@ final class EventRates {
     while ContinuousClock.now < deadline,
       let block = try opened.nextBlock(most: Self.blockEvents, bytes: Self.blockBytes)
     {
-      // Most events have the name and the second of the one before.
+      // Most events have the name and the second of the one before: a run of those is counted at once.
       var name: String?
       var definition = UInt32.max
       var isOfScopes = false
+      var run: (second: Int64, count: UInt32) = (0, 0)
       for index in 0..<block.count {
         let entry = block.entries[index]
         if name == nil || entry.name >= 0 || entry.definition != definition {
-          name = block[index].name
+          let other = block[index].name
+          if let name, name != other { count(&run, of: name) }
+          name = other
           isOfScopes = name == ScopesInLog.entered || name == ScopesInLog.exited
         }
         definition = entry.definition
         if entry.marks.contains(.isOfTheLog) { continue }
         if isOfScopes { scopes.take(block[index].stored.redacted()) }
-        add(name ?? "", min(entry.time / 1_000_000_000, now))
+        let second = min(entry.time / 1_000_000_000, now)
+        if second != run.second { count(&run, of: name ?? "") }
+        run = (second, run.count + 1)
       }
+      count(&run, of: name ?? "")
     }
   }
 
-  private func add(_ name: String, _ second: Int64) {
+  private func count(_ run: inout (second: Int64, count: UInt32), of name: String) {
+    guard run.count > 0 else { return }
     if byName[name] != nil || byName.count < Self.mostCounted {
-      byName[name, default: Buckets()].add(second)
+      byName[name, default: Buckets()].add(run.count, at: run.second)
     } else {
-      others.add(second)
+      others.add(run.count, at: run.second)
     }
+    run.count = 0
   }
 
   /// The rates of one name; `nil` for all further names.

@@ -62,44 +62,36 @@ final class EventScan {
   /// Whether a process has the log open for capture.
   var isLive: Bool { reader.isLive }
 
-  /// An event that matches, decoded only if it is shown, unless it was decoded anyway.
-  private struct Match {
-    enum Event {
-      case encoded(EncodedEvent)
-      case stored(StoredEvent)
+  /// The events of a block that match, decoded only if they are shown, unless they were decoded anyway.
+  private struct Piece {
+    enum Events {
+      case encoded(EventBlock, places: [Int])
+      case stored([StoredEvent])
     }
 
-    var event: Event
+    var events: Events
+    var count: Int
     var bytes: Int
   }
 
-  /// The newest events that match, limited in number and in bytes.
-  private struct Matches {
-    private(set) var all: [Match] = []
+  /// The newest pieces, as many as have the events of one look.
+  private struct Pieces {
+    private(set) var all: [Piece] = []
+    private var count = 0
     private var bytes = 0
 
-    mutating func append(_ match: Match) {
-      all.append(match)
-      bytes += match.bytes
-      guard all.count > 2 * EventScan.maximumRows || bytes > EventScan.maximumBytes else { return }
-      var count = max(0, all.count - EventScan.maximumRows)
-      var left = bytes - all.prefix(count).reduce(0) { $0 + $1.bytes }
-      while left > EventScan.maximumBytes / 2, count < all.count - 1 {
-        left -= all[count].bytes
-        count += 1
-      }
-      all.removeFirst(count)
-      bytes = left
-    }
-
-    /// Decodes the events from this place on, as `shown` does.
-    mutating func decode(from start: Int, _ shown: (EncodedEvent) -> StoredEvent) {
-      for index in all.indices.dropFirst(start) {
-        if case .encoded(let event) = all[index].event { all[index].event = .stored(shown(event)) }
+    mutating func append(_ piece: Piece) {
+      all.append(piece)
+      count += piece.count
+      bytes += piece.bytes
+      while let first = all.first, all.count > 1,
+        count - first.count >= EventScan.maximumRows || bytes > EventScan.maximumBytes
+      {
+        count -= first.count
+        bytes -= first.bytes
+        all.removeFirst()
       }
     }
-
-    var newest: ArraySlice<Match> { all.suffix(EventScan.maximumRows) }
   }
 
   /// Looks at what there is until the clock reaches `deadline`, or nothing is left.
@@ -109,7 +101,7 @@ final class EventScan {
     until deadline: ContinuousClock.Instant, _ findings: (StoredEvent) -> EventFindings
   ) throws(WeirError) -> Found {
     var found = Found()
-    var matches = Matches()
+    var pieces = Pieces()
     repeat {
       guard next <= filter.offsets.upperBound,
         let block = try reader.nextBlock(
@@ -118,20 +110,21 @@ final class EventScan {
         found.isAtEnd = true
         break
       }
-      found.matched += take(block, findings, &matches)
+      found.matched += take(block, findings, &pieces)
       found.looked += UInt64(block.count)
       next = block[block.count - 1].offset + 1
       last = block[block.count - 1].id
     } while ContinuousClock.now < deadline
     found.next = next
     found.last = last
-    found.events = matches.newest.map { match in
-      switch match.event {
-      case .encoded(let event): shown(event)
-      case .stored(let event): event
+    for piece in pieces.all {
+      found.bytes += piece.bytes
+      switch piece.events {
+      case .encoded(let block, let places): found.events += places.map { shown(block[$0]) }
+      case .stored(let events): found.events += events
       }
     }
-    found.bytes = matches.newest.reduce(0) { $0 + $1.bytes }
+    found.events = found.events.suffix(Self.maximumRows)
     found.skipped = skipped
     skipped = []
     return found
@@ -139,24 +132,27 @@ final class EventScan {
 
   /// Takes the events of a block that match. Returns how many.
   private func take(
-    _ block: EventBlock, _ findings: (StoredEvent) -> EventFindings, _ matches: inout Matches
+    _ block: EventBlock, _ findings: (StoredEvent) -> EventFindings, _ pieces: inout Pieces
   ) -> UInt64 {
-    var count: UInt64 = 0
-    for index in 0..<block.count {
-      let event = block[index]
-      guard filter.mayMatch(event) else { continue }
-      if filter.isDecidedEncoded {
-        matches.append(Match(event: .encoded(event), bytes: event.byteCount))
-      } else {
-        let stored = shown(event)
-        guard filter.matches(stored, { findings(stored) }) else { continue }
-        matches.append(Match(event: .stored(stored), bytes: event.byteCount))
+    var places: [Int] = []
+    var stored: [StoredEvent] = []
+    var bytes = 0
+    places.reserveCapacity(block.count)
+    for index in 0..<block.count where filter.mayMatch(block[index]) {
+      if !filter.isDecidedEncoded {
+        let event = shown(block[index])
+        guard filter.matches(event, { findings(event) }) else { continue }
+        stored.append(event)
       }
-      count += 1
+      places.append(index)
+      bytes += block.entries[index].byteCount
     }
+    guard !places.isEmpty else { return 0 }
     // An encoded event keeps the memory of its block. Where few of a block match, they are decoded, and the block goes.
-    if count < block.count / 4 { matches.decode(from: max(0, matches.all.count - Int(count)), shown) }
-    return count
+    if filter.isDecidedEncoded, places.count < block.count / 4 { stored = places.map { shown(block[$0]) } }
+    let events: Piece.Events = stored.isEmpty ? .encoded(block, places: places) : .stored(stored)
+    pieces.append(Piece(events: events, count: places.count, bytes: bytes))
+    return UInt64(places.count)
   }
 
   private func shown(_ event: EncodedEvent) -> StoredEvent {

@@ -102,7 +102,9 @@
     /// Reads messages until `isEnough`; false if the stream ended, or nothing came for long.
     func read(until isEnough: (MonitorStream, Message) throws -> Bool) async throws -> Bool {
       #expect(try await status() == 200)
-      while true {
+      // Sums come every second, whatever is waited for.
+      let deadline = ContinuousClock.now + patience
+      while ContinuousClock.now < deadline {
         let texts = try await connection.read { [taken] bytes -> [String]? in
           let text = String(decoding: unchunked(bytes), as: UTF8.self)
           let messages = text.components(separatedBy: "\n\n").dropLast()
@@ -116,6 +118,7 @@
           if try isEnough(self, message) { return true }
         }
       }
+      return false
     }
 
     private static func message(_ text: String) -> Message? {
