@@ -91,6 +91,11 @@ let package = Package(
       dependencies: ["Weir", "WeirJSON", "WeirContracts", "CLZ4", .product(name: "Logging", package: "swift-log")],
       swiftSettings: swiftSettings
     ),
+    // A log beside a control: matched event by event.
+    .target(
+      name: "WeirReconcile", dependencies: ["Weir", "WeirJSON", "WeirContracts", "WeirDelivery"],
+      swiftSettings: swiftSettings
+    ),
     // Swift code of contracts, at every build of a target that uses the plugin.
     .executableTarget(name: "WeirContractCode", dependencies: ["WeirContracts"], swiftSettings: swiftSettings),
     .plugin(name: "WeirContractPlugin", capability: .buildTool(), dependencies: ["WeirContractCode"]),
@@ -191,6 +196,7 @@ let package = Package(
       name: "WeirTool",
       dependencies: [
         "Weir", "WeirJSON", "WeirContracts", "WeirDelivery", "WeirYAML", "WeirHTTP", "WeirCollector", "WeirMonitor",
+        "WeirReconcile",
         .product(name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["Tool"])),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -228,6 +234,9 @@ let package = Package(
       ],
       swiftSettings: swiftSettings
     ),
+    .testTarget(
+      name: "WeirReconcileTests", dependencies: ["WeirReconcile", "Weir", "WeirDelivery", "TestSupport"],
+      swiftSettings: swiftSettings),
     .testTarget(
       name: "WeirScopesTests",
       dependencies: ["WeirScopes", "Weir", "WeirTesting", "TestSupport", "CWeir"], swiftSettings: swiftSettings),

@@ -23,7 +23,7 @@
   /// configuration says otherwise. Off by default: nothing of this runs unless a program makes a monitor and runs it.
   ///
   /// **Cost.** While no page is open, none but the listening socket. An open page costs a reader of the log, about
-  /// 30 ns an event, and at most some hundred events decoded twelve times a second; captures do not notice.
+  /// 0.15 µs an event, and at most some hundred events decoded twelve times a second; captures do not notice.
   ///
   /// **Threads.** Every call may be made from any task at any time.
   public final class Monitor: Service {

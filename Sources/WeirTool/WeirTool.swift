@@ -30,6 +30,7 @@
           weir deliver events --plan plan.json          deliver as the program does
           weir journey events 4711                      print one event's journey
           weir monitor events                           watch the events in a browser
+          weir reconcile events --against export.jsonl  compare with a vendor's export
           weir collect collected --port 4100            receive events as vendors do
 
         Exit codes:
@@ -39,7 +40,8 @@
                before they were delivered (deliver, redrive, record --to); or events
                violate the contract (contract check); or there are breaking changes
                (schema diff, contract diff), or changes that nobody approved
-               (contract diff --approvals)
+               (contract diff --approvals); or more events differ from a control than
+               its bands allow (reconcile)
           2    can't run: bad arguments, no such log, no permission, locked
           3    the disk is full; the events in the log are kept
           4    events of the input were refused as too large (record), or a provider
@@ -56,8 +58,8 @@
         RecordCommand.self, CatCommand.self, ExportCommand.self, VerifyCommand.self, RecoverCommand.self,
         StatCommand.self, SchemaCommand.self, ContractCommand.self, PlanCommand.self, DeliverCommand.self,
         RedriveCommand.self, RewindCommand.self,
-        DeadLettersCommand.self, JourneyCommand.self, MonitorCommand.self, CollectCommand.self, BatchCommand.self,
-        DemoCommand.self,
+        DeadLettersCommand.self, JourneyCommand.self, MonitorCommand.self, ReconcileCommand.self, CollectCommand.self,
+        BatchCommand.self, DemoCommand.self,
       ])
 
     static func main() {

@@ -5,7 +5,7 @@ import Weir
 
 /// Counts the events of a log by name and by the second of their capture, for the last 60 whole seconds.
 ///
-/// Reads the log without decoding the events: about 30 ns an event. Belongs to one thread at a time.
+/// Reads the log without decoding the events. Belongs to one thread at a time.
 final class EventRates {
   static let seconds = 60
   /// The names with the most events, which are shown apart.

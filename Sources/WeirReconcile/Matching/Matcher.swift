@@ -1,0 +1,154 @@
+// Matcher: which events of the two sides are the same.
+
+/// Matches events by one way. Pure: the order of what is passed does not matter.
+///
+/// Events with the same identity are a group. Of a group, n events here and m there match min(n, m) times, as far as
+/// their times allow: first those with equal content, then, among the rest, as many as possible, and of those choices
+/// the one whose times are nearest in sum. What is left of a group is a duplicate, if it repeats what has matched.
+struct Matcher: Sendable {
+  /// What became of the events of one way.
+  struct Result: Sendable {
+    var pairs: [MatchedPair] = []
+    var duplicatesHere: [EventMark] = []
+    var duplicatesThere: [EventMark] = []
+    /// Those that did not match. Other ways may still match them.
+    var leftHere: [EventMark] = []
+    var leftThere: [EventMark] = []
+  }
+
+  var way: MatchWay
+  /// How far apart the times of two events that match by content may be, in nanoseconds.
+  var tolerance: Int64
+
+  /// Matches the events of both sides. Takes time in proportion to n log n.
+  func match(_ here: [EventMark], _ there: [EventMark]) -> Result {
+    let here = here.sorted(by: inGroups)
+    let there = there.sorted(by: inGroups)
+    var result = Result()
+    var (left, right) = (0, 0)
+    while left < here.count || right < there.count {
+      let identity = min(
+        left < here.count ? here[left].identity(by: way) : .max,
+        right < there.count ? there[right].identity(by: way) : .max)
+      let leftEnd = end(of: identity, in: here, from: left)
+      let rightEnd = end(of: identity, in: there, from: right)
+      matchGroup(here[left..<leftEnd], there[right..<rightEnd], &result)
+      (left, right) = (leftEnd, rightEnd)
+    }
+    return result
+  }
+
+  private func inGroups(_ left: EventMark, _ right: EventMark) -> Bool {
+    (left.identity(by: way), left.time, left.place) < (right.identity(by: way), right.time, right.place)
+  }
+
+  private func end(of identity: UInt64, in marks: [EventMark], from start: Int) -> Int {
+    var end = start
+    while end < marks.count, marks[end].identity(by: way) == identity { end += 1 }
+    return end
+  }
+
+  private func matchGroup(_ here: ArraySlice<EventMark>, _ there: ArraySlice<EventMark>, _ result: inout Result) {
+    if here.isEmpty || there.isEmpty {
+      result.leftHere += here
+      result.leftThere += there
+      return
+    }
+    // Nearly every group.
+    if here.count == 1, there.count == 1, let one = here.first, let other = there.first {
+      guard way != .content || isNear(one, other) else {
+        result.leftHere.append(one)
+        result.leftThere.append(other)
+        return
+      }
+      result.pairs.append(MatchedPair(here: one, there: other))
+      return
+    }
+    let (equal, restHere, restThere) = pairsOfEqualContent(here, there)
+    let assignment = Assignment(
+      restHere.map(\.time), restThere.map(\.time), tolerance: way == .content ? tolerance : .max)
+    let others = assignment.pairs.map { MatchedPair(here: restHere[$0.0], there: restThere[$0.1]) }
+    let pairs = equal + others
+    let leftHere = assignment.leftHere.map { restHere[$0] }
+    let leftThere = assignment.leftThere.map { restThere[$0] }
+    result.pairs += pairs
+    take(leftHere, beside: pairs.map(\.here), &result.duplicatesHere, &result.leftHere)
+    take(leftThere, beside: pairs.map(\.there), &result.duplicatesThere, &result.leftThere)
+  }
+
+  private func isNear(_ one: EventMark, _ other: EventMark) -> Bool {
+    one.time.distanceInTime(to: other.time) <= tolerance
+  }
+
+  /// Pairs the events of a group whose contents are equal, as many as possible. Both sides are sorted by time: of two
+  /// that are left, the earlier one has no partner among later ones if it has none now.
+  private func pairsOfEqualContent(
+    _ here: ArraySlice<EventMark>, _ there: ArraySlice<EventMark>
+  ) -> (pairs: [MatchedPair], here: [EventMark], there: [EventMark]) {
+    func byContent(_ left: EventMark, _ right: EventMark) -> Bool {
+      (left.content, left.time, left.place) < (right.content, right.time, right.place)
+    }
+    let here = here.sorted(by: byContent)
+    let there = there.sorted(by: byContent)
+    var pairs: [MatchedPair] = []
+    var (restHere, restThere): ([EventMark], [EventMark]) = ([], [])
+    var (left, right) = (0, 0)
+    while left < here.count, right < there.count {
+      let (one, other) = (here[left], there[right])
+      if one.content == other.content, way != .content || isNear(one, other) {
+        pairs.append(MatchedPair(here: one, there: other))
+        (left, right) = (left + 1, right + 1)
+      } else if (one.content, one.time) < (other.content, other.time) {
+        restHere.append(one)
+        left += 1
+      } else {
+        restThere.append(other)
+        right += 1
+      }
+    }
+    restHere += here[left...]
+    restThere += there[right...]
+    return (pairs, restHere.sorted(by: inGroups), restThere.sorted(by: inGroups))
+  }
+
+  /// By an id, whatever is left of a group repeats the group. By content, only what has the content of a matched event
+  /// near to it: the same content may well occur again later.
+  private func take(
+    _ marks: [EventMark], beside matched: [EventMark], _ duplicates: inout [EventMark], _ left: inout [EventMark]
+  ) {
+    guard !marks.isEmpty else { return }
+    guard way == .content else {
+      duplicates += marks
+      return
+    }
+    let times = Dictionary(grouping: matched, by: \.content).mapValues { $0.map(\.time).sorted() }
+    for mark in marks {
+      if let times = times[mark.content], times.hasElement(near: mark.time, within: tolerance) {
+        duplicates.append(mark)
+      } else {
+        left.append(mark)
+      }
+    }
+  }
+}
+
+extension Int64 {
+  /// The distance of two times, without overflow.
+  func distanceInTime(to other: Int64) -> Int64 {
+    let (distance, isOver) = subtractingReportingOverflow(other)
+    return isOver || distance == .min ? .max : abs(distance)
+  }
+}
+
+extension [Int64] {
+  /// Whether a sorted array has an element at this distance at most.
+  fileprivate func hasElement(near value: Int64, within distance: Int64) -> Bool {
+    var (low, high) = (0, count)
+    while low < high {
+      let middle = (low + high) / 2
+      if self[middle] < value { low = middle + 1 } else { high = middle }
+    }
+    return low < count && self[low].distanceInTime(to: value) <= distance
+      || low > 0 && self[low - 1].distanceInTime(to: value) <= distance
+  }
+}

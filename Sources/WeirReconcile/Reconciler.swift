@@ -1,0 +1,265 @@
+// Reconciler: matches the events of two sides, whatever their number, and compares those that match.
+
+import Synchronization
+import Weir
+
+/// Finds the verdict of each event of two sides.
+///
+/// 1. Each event becomes an ``EventMark``: hashes of its ids, its key and its content.
+/// 2. The marks are put into partitions by the first way to match that both sides have, and those of a partition are
+///    matched. What is left is put into partitions by the next way.
+/// 3. Pairs whose contents differ are read again, and compared field by field.
+///
+/// **Memory.** The marks of one partition for each thread. Marks are on the disk, 64 bytes an event.
+final class Reconciler<Here: EventSource, There: EventSource>: Sendable {
+  /// Pairs that are read again at once.
+  private static var pairsAtOnce: Int { 20_000 }
+
+  private let here: Here
+  private let there: There
+  private let rules: ComparisonRules
+  private let threads: Int
+  private let calls = SystemCalls()
+  private let tally = Mutex(Tally())
+  private let waitingHere: [SpilledRecords<EventMark>]
+  private let waitingThere: [SpilledRecords<EventMark>]
+  private let order: SpilledRecords<OrderedPair>
+  private let differing: SpilledFile<DifferingPair>
+
+  let names = TextNumbers()
+  let outcomes = TextNumbers()
+  /// The marks of events that are on one side only.
+  let onlyHere: SpilledFile<EventMark>
+  let onlyThere: SpilledFile<EventMark>
+  let duplicatesHere: SpilledFile<EventMark>
+  let duplicatesThere: SpilledFile<EventMark>
+  /// The marks of the log's events that the control was given, and did not pass on: they have its outcome.
+  let dropped: SpilledFile<EventMark>
+
+  /// Prepares to compare two sides, with scratch files in a directory. A partition of both sides has to fit in memory,
+  /// for each thread.
+  init(
+    _ here: Here, _ there: There, _ rules: ComparisonRules, partitions: Int, threads: Int, in directory: Descriptor
+  ) {
+    self.here = here
+    self.there = there
+    self.rules = rules
+    self.threads = threads
+    let calls = calls
+    func records<Record>(_ name: String) -> SpilledRecords<Record> {
+      SpilledRecords(name, in: directory, count: partitions, calls)
+    }
+    func file<Record>(_ name: String) -> SpilledFile<Record> { SpilledFile(name, in: directory, calls) }
+    waitingHere = MatchWay.allCases.map { records("here-\($0.rawValue)") }
+    waitingThere = MatchWay.allCases.map { records("there-\($0.rawValue)") }
+    order = records("order")
+    differing = file("differing")
+    onlyHere = file("only-here")
+    onlyThere = file("only-there")
+    duplicatesHere = file("duplicate-here")
+    duplicatesThere = file("duplicate-there")
+    dropped = file("dropped")
+  }
+
+  /// Compares the sides. `progress` is told what is done now.
+  func run(_ progress: @Sendable (String) -> Void = { _ in }) throws(WeirError) -> Tally {
+    progress("reading the control")
+    let hasForeignIDs = here.hasForeignIDs
+    try mark(there, isHere: false) { mark in
+      mark.id != 0 ? .id : mark.foreignID != 0 && hasForeignIDs ? .foreignID : .content
+    }
+    progress("reading the log")
+    try mark(here, isHere: true) { self.way(of: $0, after: nil) }
+    for way in MatchWay.allCases {
+      progress("matching by \(way.rawValue)")
+      try match(by: way)
+    }
+    progress("checking the order")
+    try Workers.forEach(order.files.count, threads: threads) { number throws(WeirError) in
+      try self.judgeOrder(self.order.files[number])
+    }
+    progress("comparing what differs")
+    let pieces = (differing.count + Self.pairsAtOnce - 1) / Self.pairsAtOnce
+    try Workers.forEach(pieces, threads: threads) { number throws(WeirError) in
+      let first = number * Self.pairsAtOnce
+      try self.compare(self.differing.records(first..<min(first + Self.pairsAtOnce, self.differing.count)))
+    }
+    return tally.withLock { $0 }
+  }
+
+  // MARK: Marks
+
+  /// Makes the marks of a side, and puts each where it waits for its way.
+  private func mark(
+    _ side: some EventSource, isHere: Bool, _ way: @escaping @Sendable (EventMark) -> MatchWay?
+  ) throws(WeirError) {
+    let parts = try side.parts(threads * 8)
+    try Workers.forEach(parts.count, threads: threads) { number throws(WeirError) in
+      var marker = Marker(self.rules, names: self.names, outcomes: self.outcomes)
+      var writers = (isHere ? self.waitingHere : self.waitingThere).map { SpillWriter($0) }
+      var alone: [EventMark] = []
+      var count: UInt64 = 0
+      var times: ClosedRange<Int64>?
+      let unreadable = try side.read(parts[number]) { event, place throws(WeirError) in
+        let mark = marker.mark(event, place: place)
+        count += 1
+        if event.time != .min {
+          times = min(times?.lowerBound ?? event.time, event.time)...max(times?.upperBound ?? event.time, event.time)
+        }
+        guard let way = way(mark) else { return alone.append(mark) }
+        try writers[way.index].append(mark, by: mark.identity(by: way))
+      }
+      for index in writers.indices { try writers[index].finish() }
+      try (isHere ? self.onlyHere : self.onlyThere).append(alone)
+      self.tally.withLock { [times] tally in
+        if isHere { tally.here += count } else { tally.there += count }
+        if !isHere, let times { tally.add(timesThere: times) }
+        tally.unreadable += unreadable
+      }
+    }
+  }
+
+  /// The next way by which an event of the log can match: one for which the control has events.
+  private func way(of mark: EventMark, after last: MatchWay?) -> MatchWay? {
+    MatchWay.allCases.dropFirst(last.map { $0.index + 1 } ?? 0).first { way in
+      mark.identity(by: way) != 0 && waitingThere[way.index].count > 0
+    }
+  }
+
+  // MARK: Matches
+
+  private func match(by way: MatchWay) throws(WeirError) {
+    let matcher = Matcher(way: way, tolerance: rules.tolerance)
+    let (ours, theirs) = (waitingHere[way.index], waitingThere[way.index])
+    let hasNext = MatchWay.allCases.map { $0.index > way.index && waitingThere[$0.index].count > 0 }
+    try Workers.forEach(ours.files.count, threads: threads) { number throws(WeirError) in
+      let result = matcher.match(try ours.files[number].records(), try theirs.files[number].records())
+      try ours.files[number].remove()
+      try theirs.files[number].remove()
+      try self.take(result.pairs, way)
+      var writers = self.waitingHere.map { SpillWriter($0) }
+      var alone: [EventMark] = []
+      for mark in result.leftHere {
+        guard let next = MatchWay.allCases.first(where: { hasNext[$0.index] && mark.identity(by: $0) != 0 }) else {
+          alone.append(mark)
+          continue
+        }
+        try writers[next.index].append(mark, by: mark.identity(by: next))
+      }
+      for index in writers.indices { try writers[index].finish() }
+      try self.onlyHere.append(alone)
+      try self.onlyThere.append(result.leftThere)
+      try self.duplicatesHere.append(result.duplicatesHere)
+      try self.duplicatesThere.append(result.duplicatesThere)
+      self.tally.withLock { tally in
+        for mark in result.duplicatesHere { tally.add(.duplicateHere, mark) }
+        for mark in result.duplicatesThere { tally.add(.duplicateThere, mark) }
+      }
+    }
+  }
+
+  private func take(_ pairs: [MatchedPair], _ way: MatchWay) throws(WeirError) {
+    var ordered = SpillWriter(order)
+    var different: [DifferingPair] = []
+    var given: [EventMark] = []
+    var found = Tally()
+    for pair in pairs {
+      found.byWay[way, default: 0] += 1
+      guard pair.there.outcome == 0 else {
+        var mark = pair.here
+        mark.outcome = pair.there.outcome
+        given.append(mark)
+        continue
+      }
+      if pair.isIdentical {
+        found.add(.identical, pair.here)
+      } else {
+        different.append(DifferingPair(here: pair.here.place, there: pair.there.place, mark: pair.here))
+      }
+      if isLate(pair, way) { found.add(.late, pair.here) }
+      try ordered.append(
+        OrderedPair(sequence: pair.here.sequence, here: pair.here.place, there: pair.there.place, mark: pair.here),
+        by: pair.here.sequence)
+    }
+    try ordered.finish()
+    try differing.append(different)
+    try dropped.append(given)
+    tally.withLock { [found] in $0.add(found) }
+  }
+
+  private func isLate(_ pair: MatchedPair, _ way: MatchWay) -> Bool {
+    if Int64(pair.there.delay) * 1_000_000 > rules.lateAfter { return true }
+    let (later, isOver) = pair.there.time.subtractingReportingOverflow(pair.here.time)
+    return way != .content && !isOver && later > rules.lateAfter
+  }
+
+  // MARK: The order
+
+  private func judgeOrder(_ file: SpilledFile<OrderedPair>) throws(WeirError) {
+    let pairs = try file.records().sorted { ($0.sequence, $0.here) < ($1.sequence, $1.here) }
+    try file.remove()
+    var found = Tally()
+    var start = 0
+    while start < pairs.count {
+      var end = start
+      while end < pairs.count, pairs[end].sequence == pairs[start].sequence { end += 1 }
+      for index in EventOrder.outOfOrder(pairs[start..<end].map(\.there)) {
+        found.add(.outOfOrder, pairs[start + index].name, pairs[start + index].time)
+      }
+      start = end
+    }
+    tally.withLock { [found] in $0.add(found) }
+  }
+
+  // MARK: Fields
+
+  /// Compares pairs whose contents differ, field by field.
+  private func compare(_ pairs: [DifferingPair]) throws(WeirError) {
+    var comparison = EventComparison(rules)
+    let byPlace = pairs.sorted { $0.here < $1.here }
+    var ours: [UInt64: ComparedEvent] = [:]
+    try here.read(at: byPlace.map(\.here)) { event, place throws(WeirError) in ours[place] = event }
+    let partners = Dictionary(byPlace.map { ($0.there, $0) }) { first, _ in first }
+    var found = Tally()
+    try there.read(at: byPlace.map(\.there).sorted()) { event, place throws(WeirError) in
+      guard let pair = partners[place], let own = ours[pair.here] else { return }
+      let differences = comparison.differences(own, event)
+      // Names that occur twice in an event, of which the last counts.
+      found.add(differences.isEmpty ? .identical : .differing, pair.name, pair.time)
+      for difference in differences { found.add(difference, pair, own, event) }
+    }
+    tally.withLock { [found] in $0.add(found) }
+  }
+}
+
+/// Two matched events, for the check of their order.
+struct OrderedPair: BitwiseCopyable, Sendable {
+  var sequence: UInt64
+  var here: UInt64
+  var there: UInt64
+  var time: Int64
+  var name: UInt64
+
+  init(sequence: UInt64, here: UInt64, there: UInt64, mark: EventMark) {
+    self.sequence = sequence
+    self.here = here
+    self.there = there
+    time = mark.time
+    name = UInt64(mark.name)
+  }
+}
+
+/// Two matched events whose contents differ.
+struct DifferingPair: BitwiseCopyable, Sendable {
+  var here: UInt64
+  var there: UInt64
+  var time: Int64
+  var name: UInt64
+
+  init(here: UInt64, there: UInt64, mark: EventMark) {
+    self.here = here
+    self.there = there
+    time = mark.time
+    name = UInt64(mark.name)
+  }
+}

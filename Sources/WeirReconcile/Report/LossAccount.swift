@@ -1,0 +1,80 @@
+// LossAccount: why events are on one side only, as far as the log's own accounts say.
+
+import Weir
+
+/// What a log says about events that are not in it: refused captures, and stretches that are damaged or were removed.
+///
+/// A loss is a number of events within a stretch of time. An event of the control within this time, of which nothing
+/// else is known, is put down to the loss, as long as the loss has events left: to the one that ends first, by which
+/// as many events as possible find a loss (earliest deadline first: Jackson 1955).
+struct LossAccount {
+  /// Events that a log has lost.
+  struct Loss: Hashable, Sendable {
+    var reason: String
+    /// The times between which the events were captured.
+    var from: Int64
+    var to: Int64
+    /// How many events; `nil` if that is not known.
+    var count: UInt64?
+  }
+
+  private var losses: [Loss]
+  private let tolerance: Int64
+  /// The times of the log's first and last event; `nil` for a log without events.
+  private let span: ClosedRange<Int64>?
+  private let isBeginningRemoved: Bool
+
+  init(_ losses: [Loss], span: ClosedRange<Int64>?, isBeginningRemoved: Bool, tolerance: Int64) {
+    self.losses = losses.sorted { $0.to < $1.to }
+    self.span = span
+    self.isBeginningRemoved = isBeginningRemoved
+    self.tolerance = tolerance
+  }
+
+  /// The reason why an event of this time is not in the log; `nil` if nothing says so. Ask in the order of time.
+  mutating func reason(at time: Int64) -> String? {
+    let (low, high) = (time.subtractingClamped(tolerance), time.addingClamped(tolerance))
+    if let index = losses.firstIndex(where: { $0.from <= high && $0.to >= low && $0.count != 0 }) {
+      if let count = losses[index].count { losses[index].count = count - 1 }
+      return losses[index].reason
+    }
+    guard let span else { return nil }
+    if high < span.lowerBound {
+      return isBeginningRemoved ? "removed from the log's beginning" : "before the log's first event"
+    }
+    return low > span.upperBound ? "after the log's last event" : nil
+  }
+}
+
+extension LossAccount {
+  /// The losses that the notices of a log tell, in the order of the log.
+  ///
+  /// A notice counts what was refused in its lane since the notice before for the same reason: so long the loss lasted.
+  static func losses(_ notices: [StoredEvent]) -> [Loss] {
+    var last: [String: Int64] = [:]
+    return notices.compactMap { notice in
+      guard let reason: String = try? notice["reason"], let lane: UInt32 = try? notice["lane"] else { return nil }
+      let time = notice.time.nanosecondsSince1970
+      let key = "\(notice.id.opening) \(lane) \(reason)"
+      defer { last[key] = time }
+      if notice.name == "weir.hole" {
+        let events: UInt64?? = try? notice["events"]
+        return Loss(reason: "lost: \(reason)", from: .min, to: time, count: events ?? nil)
+      }
+      let dropped: UInt64? = try? notice["dropped"]
+      return Loss(reason: "refused: \(reason)", from: last[key] ?? .min, to: time, count: dropped)
+    }
+  }
+}
+
+extension Int64 {
+  func subtractingClamped(_ other: Int64) -> Int64 {
+    let (value, isOver) = subtractingReportingOverflow(other)
+    return isOver ? .min : value
+  }
+
+  func addingClamped(_ other: Int64) -> Int64 {
+    let (value, isOver) = addingReportingOverflow(other)
+    return isOver ? .max : value
+  }
+}

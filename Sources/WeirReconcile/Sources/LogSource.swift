@@ -1,0 +1,139 @@
+// LogSource: the events of a log as a side.
+
+import Synchronization
+import Weir
+import WeirDelivery
+
+/// A log, whose events a plan may map for the comparison. The log's own notices are no events.
+final class LogSource: EventSource {
+  /// Events closer than this are read in one go.
+  private static let gap: Offset = 4_096
+  private static let blockEvents = 1_024
+  private static let blockBytes = 256 << 10
+
+  let directory: String
+  /// What a provider gets of each event; `nil` for the events as they are.
+  let entry: DeliveryPlan.Entry?
+  /// The path of the field that holds another program's id; `nil` for none.
+  let foreignIDPath: String?
+  /// The events that are compared.
+  let range: Range<Offset>
+  private let found = Mutex(Found())
+
+  /// What a log says of events that are not in it, found while its events were read.
+  private struct Found {
+    var notices: [StoredEvent] = []
+    var skips: [EventReader.Skip] = []
+    var times: ClosedRange<Int64>?
+  }
+
+  init(_ directory: String, entry: DeliveryPlan.Entry? = nil, foreignIDPath: String? = nil) throws(WeirError) {
+    self.directory = directory
+    self.entry = entry
+    self.foreignIDPath = foreignIDPath
+    let tally = try LogDirectory(directory).tally(from: 0)
+    range = tally.firstOffset..<max(tally.firstOffset, tally.nextOffset)
+  }
+
+  var hasForeignIDs: Bool { foreignIDPath != nil }
+
+  func parts(_ count: Int) throws(WeirError) -> [Range<Offset>] {
+    let size = max(1, (Offset(range.count) + Offset(count) - 1) / Offset(count))
+    return stride(from: range.lowerBound, to: range.upperBound, by: Int(size)).map {
+      $0..<min($0 + size, range.upperBound)
+    }
+  }
+
+  func read(
+    _ part: Range<Offset>, _ body: (ComparedEvent, UInt64) throws(WeirError) -> Void
+  ) throws(WeirError) -> UInt64 {
+    let reader = try EventReader(directory: directory, from: part.lowerBound)
+    reader.onSkip = { [unowned self] skip in
+      // A part ends within the stretch at whose end the next part begins.
+      if part.contains(skip.firstOffset) { found.withLock { $0.skips.append(skip) } }
+    }
+    var mapper = Mapper(self)
+    var times: ClosedRange<Int64>?
+    reading: while let block = try reader.nextBlock(most: Self.blockEvents, bytes: Self.blockBytes) {
+      for index in 0..<block.count {
+        let event = block[index]
+        if event.offset >= part.upperBound { break reading }
+        if event.isOfTheLog { note(event.stored) }
+        guard let compared = mapper.compared(event) else { continue }
+        let time = compared.time
+        times = min(times?.lowerBound ?? time, time)...max(times?.upperBound ?? time, time)
+        try body(compared, event.offset)
+      }
+    }
+    guard let times else { return 0 }
+    found.withLock { found in
+      let known = found.times ?? times
+      found.times = min(known.lowerBound, times.lowerBound)...max(known.upperBound, times.upperBound)
+    }
+    return 0
+  }
+
+  private func note(_ event: StoredEvent) {
+    if event.isNotice { found.withLock { $0.notices.append(event) } }
+  }
+
+  /// What the log says of events that are not in it. Call after the log was read.
+  func losses(tolerance: Int64) -> LossAccount {
+    found.withLock { found in
+      let skips = found.skips.filter { !$0.isRemoval }.map { skip in
+        LossAccount.Loss(
+          reason: "damaged: \(skip.reason)", from: .min, to: .max, count: skip.count == 0 ? nil : skip.count)
+      }
+      return LossAccount(
+        LossAccount.losses(found.notices.sorted { $0.offset < $1.offset }) + skips, span: found.times,
+        isBeginningRemoved: range.lowerBound > 0, tolerance: tolerance)
+    }
+  }
+
+  func read(at places: [UInt64], _ body: (ComparedEvent, UInt64) throws(WeirError) -> Void) throws(WeirError) {
+    var mapper = Mapper(self)
+    var reader: EventReader?
+    var held: StoredEvent?
+    for place in places {
+      if held.map({ place - min(place, $0.offset) > Self.gap }) ?? true {
+        reader = try EventReader(directory: directory, from: place)
+        held = try reader?.next()
+      }
+      while let event = held, event.offset < place { held = try reader?.next() }
+      if let event = held, event.offset == place, let compared = mapper.compared(event) { try body(compared, place) }
+    }
+  }
+
+  /// Makes events comparable. One for each thread.
+  private struct Mapper {
+    private let source: LogSource
+    private var preparation: Preparation?
+
+    init(_ source: LogSource) {
+      self.source = source
+      preparation = source.entry.map { Preparation($0.options, mapper: $0.mapper) }
+    }
+
+    mutating func compared(_ event: EncodedEvent) -> ComparedEvent? {
+      event.isOfTheLog ? nil : compared(event.stored)
+    }
+
+    /// `nil` for a notice, and for an event that the plan withholds.
+    mutating func compared(_ stored: StoredEvent) -> ComparedEvent? {
+      guard !stored.isNotice else { return nil }
+      var event = ComparedEvent(
+        name: stored.name, user: stored.context.user?.id, time: stored.time.nanosecondsSince1970, id: stored.id,
+        fields: stored.fields, sensitive: Set(stored.declaration?.fields.filter(\.isSensitive).map(\.name) ?? []))
+      if preparation != nil {
+        guard let prepared = preparation?.prepare(stored) else { return nil }
+        event.name = prepared.name
+        event.fields = prepared.fields
+        event.user = prepared.context.user?.id
+      }
+      if let path = source.foreignIDPath, let value = stored.fields[path] {
+        event.foreignID = ValueHash.plainText(value)
+      }
+      return event
+    }
+  }
+}
