@@ -235,7 +235,8 @@ let package = Package(
       swiftSettings: swiftSettings
     ),
     .testTarget(
-      name: "WeirReconcileTests", dependencies: ["WeirReconcile", "Weir", "WeirDelivery", "TestSupport"],
+      name: "WeirReconcileTests",
+      dependencies: ["WeirReconcile", "Weir", "WeirDelivery", "WeirTesting", "TestSupport"],
       swiftSettings: swiftSettings),
     .testTarget(
       name: "WeirScopesTests",

@@ -125,6 +125,7 @@ package struct Reconciliation: Sendable {
     }
 
     private static var most: Int { Reconciliation.mostExamples }
+    private static var mostDiffering: Int { 10 }
 
     private func name(_ number: UInt64) -> String {
       reconciler.names.text(of: UInt16(truncatingIfNeeded: number)) ?? "(other names)"
@@ -210,12 +211,12 @@ package struct Reconciliation: Sendable {
 
     private mutating func makeExamples() throws(WeirError) {
       for (key, found) in tally.examples.sorted(by: { tally.fields[$0.key] ?? 0 > tally.fields[$1.key] ?? 0 }) {
-        for example in found.prefix(Self.most) {
+        for example in found.prefix(1) where examples.count < Self.mostDiffering {
           examples.append(
             .init(
               verdict: .differing, name: name(key.name), reason: "\(key.path): \(key.kind.rawValue)",
-              here: text(example.here, sensitive: example.here.sensitive),
-              there: text(example.there, sensitive: example.here.sensitive)))
+              here: text(example.here),
+              there: text(example.there)))
         }
       }
       for (verdict, reason, mark) in chosen {
@@ -226,7 +227,7 @@ package struct Reconciliation: Sendable {
         } else {
           try there.read(at: [mark.place]) { event, _ in shown = event }
         }
-        let text = shown.map { self.text($0, sensitive: $0.sensitive) }
+        let text = shown.map { self.text($0) }
         examples.append(
           .init(
             verdict: verdict, name: name(UInt64(mark.name)), reason: reason, here: isHere ? text : nil,
@@ -234,15 +235,14 @@ package struct Reconciliation: Sendable {
       }
     }
 
-    /// An event as JSON. The values of the other side that are sensitive here are replaced there, too.
-    private func text(_ event: ComparedEvent, sensitive: Set<String>) -> String {
-      let isAll = sensitive.contains(EventContext.allSensitive)
+    /// An event as JSON. Values that are sensitive in the log are replaced on both sides.
+    private func text(_ event: ComparedEvent) -> String {
+      let sensitive = here.sensitiveFields(of: event.name)
       var fields = event.fields
       if !options.showsSensitive, !sensitive.isEmpty {
         fields = FieldObject(
           fields.map { member in
-            let isHidden = isAll || sensitive.contains { $0 == member.name || $0.hasPrefix(member.name + ".") }
-            return isHidden ? FieldObject.Member(name: member.name, value: .redacted) : member
+            sensitive.contains(member.name) ? FieldObject.Member(name: member.name, value: .redacted) : member
           })
       }
       var members: [(String, FieldValue)] = [("event", .string(event.name))]

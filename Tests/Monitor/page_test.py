@@ -91,6 +91,8 @@ class PageTest(unittest.TestCase):
         shown = stage.text("event")
         for word in ("order", "41", "captured", "drained", "00000000000000000000.weir"):
             self.assertIn(word, shown)
+        for word in ("NaN", "undefined", "null"):
+            self.assertNotIn(word, shown)
         self.assertIn("event=0", self.driver.current_url)
         stage.key(Keys.ESCAPE)
         wait(lambda: stage.is_hidden("details"), "the details to close")
@@ -123,6 +125,13 @@ class PageTest(unittest.TestCase):
         wait(lambda: stage.offsets() == [] and stage.text("count") == "0 events", "the events to leave the list")
         stage.filter("at:spool=acknowledged")
         wait(lambda: stage.offsets() == list(range(7, -1, -1)), "all events")
+        # A paused list keeps a row that matches no more, and the row says what is true.
+        self.driver.find_element(By.ID, "pause").click()
+        stage.run("rewind", stage.directory, "spool", "--to", "offset:7")
+        wait(lambda: stage.cell(7, "spool") == "pending", "the row's state")
+        self.assertEqual(len(stage.offsets()), 8)
+        self.driver.find_element(By.ID, "pause").click()
+        wait(lambda: stage.offsets() == list(range(6, -1, -1)), "the row to leave the list")
         stage.run("rewind", stage.directory, "spool", "--to", "offset:6")
         wait(lambda: stage.offsets() == list(range(5, -1, -1)), "the events before the rewind")
         stage.run("deliver", stage.directory, "--to", os.path.join(stage.folder, "spool"), "--name", "spool")

@@ -5,6 +5,7 @@
   import Synchronization
   import TestSupport
   import Testing
+  import WeirContracts
   import WeirDelivery
   import WeirTesting
 
@@ -151,6 +152,93 @@
       }
     }
 
+    @Test func `a page that was away knows the states of all its rows again`() async throws {
+      try await withDirectoryAsync { directory in
+        let tracker = try Tracker(directory: directory, configuration: quiet { $0.whenFull = .block })
+        for number in 0..<12_000 { tracker.track(number < 4 ? "rare" : "e", fields: ["n": .int(Int64(number))]) }
+        try tracker.drain()
+        let dispatcher = try Dispatcher(tracker)
+        try dispatcher.add(ScriptedProvider(name: "shop"))
+        try await MonitorStage.run(directory) { stage in
+          for query in ["?q=name%3Arare", "?q=name%3Arare%20at%3Ashop%3Dpending"] {
+            let stream = try stage.stream(query)
+            #expect(try await stream.read { stream, _ in stream.looked == 12_000 })
+            #expect(stream.rows.keys.sorted() == [0, 1, 2, 3])
+            let point = try #require(stream.lastID)
+            #expect(point.hasSuffix("-0"))
+            let resumed = try stage.stream(query, ["Last-Event-ID: \(point)"])
+            #expect(try await resumed.read { stream, _ in stream.rows.keys.sorted() == [0, 1, 2, 3] })
+          }
+          let point = try await lastPoint(stage, "?q=name%3Arare%20at%3Ashop%3Dpending")
+          let delivery = Task { try await dispatcher.run() }
+          #expect(await eventually { dispatcher.ledger["shop"]?.acknowledged == 12_000 })
+          // Those that match no more are gone, also far back.
+          let resumed = try stage.stream("?q=name%3Arare%20at%3Ashop%3Dpending", ["Last-Event-ID: \(point)"])
+          var gone: [[Int]] = []
+          #expect(
+            try await resumed.read { _, message in
+              gone += (message.data as? [String: Any])?["gone"] as? [[Int]] ?? []
+              return gone.contains { ($0[0]...$0[1]).contains(0) }
+            })
+          #expect(resumed.rows.isEmpty)
+          delivery.cancel()
+          _ = try await delivery.value
+        }
+      }
+    }
+
+    private func lastPoint(_ stage: MonitorStage, _ query: String) async throws -> String {
+      let stream = try stage.stream(query)
+      #expect(try await stream.read { stream, _ in stream.looked == 12_000 })
+      return try #require(stream.lastID)
+    }
+
+    @Test func `flags that are found later reach the rows that a page has`() async throws {
+      try await withDirectoryAsync { directory in
+        let tracker = try Tracker(directory: directory, configuration: quiet())
+        tracker.track("e", fields: ["n": 7])
+        try tracker.drain()
+        let dispatcher = try Dispatcher(tracker)
+        var options = DeliveryOptions()
+        let rule = EventRule("e", fields: [FieldRule("n", mandatory: true, .integer, [.range(0...3)])])
+        options.contract = try Contract("shop", version: "1", events: [rule]).compiled()
+        try dispatcher.add(ScriptedProvider(name: "shop"), options: options)
+        try await MonitorStage.run(directory) { stage in
+          let stream = try stage.stream()
+          #expect(try await stream.read { stream, _ in stream.rows.count == 1 })
+          #expect(stream.rows[0]?["flags"] == nil)
+          let delivery = Task { try await dispatcher.run() }
+          #expect(try await stream.read { stream, _ in stream.rows[0]?["flags"] as? [String] == ["violating"] })
+          delivery.cancel()
+          _ = try await delivery.value
+        }
+      }
+    }
+
+    @Test func `another log in the place of the one that is watched is shown from its beginning`() async throws {
+      try await withDirectoryAsync { parent in
+        let directory = "\(parent)/events"
+        for (path, name) in [(directory, "old"), ("\(parent)/other", "new")] {
+          let tracker = try Tracker(directory: path, configuration: quiet())
+          for _ in 0..<30 { tracker.track(name) }
+          try tracker.close()
+        }
+        try await MonitorStage.run(directory) { stage in
+          let stream = try stage.stream()
+          #expect(try await stream.read { stream, _ in stream.rows.count == 30 })
+          try FileManager.default.moveItem(atPath: directory, toPath: "\(parent)/was")
+          try FileManager.default.moveItem(atPath: "\(parent)/other", toPath: directory)
+          var isTold = false
+          #expect(
+            try await stream.read { stream, message in
+              isTold = isTold || message.event == "waiting"
+              return stream.rows.values.allSatisfy { $0["name"] as? String == "new" }
+            })
+          #expect(isTold)
+        }
+      }
+    }
+
     @Test func `of an old event too a later state is found`() async throws {
       try await withDirectoryAsync { directory in
         let tracker = try Tracker(directory: directory, configuration: quiet { $0.whenFull = .block })
@@ -165,6 +253,7 @@
           #expect(try await rejected.read { stream, _ in stream.looked == 20_000 })
           #expect(try await acknowledged.read { stream, _ in stream.looked == 20_000 })
           let delivery = Task { try await dispatcher.run() }
+          #expect(rejected.matched == 0)
           #expect(try await rejected.read { stream, _ in stream.rows.keys.sorted() == [3] })
           #expect(try await acknowledged.read { stream, _ in stream.rows.count == 9 })
           delivery.cancel()

@@ -261,6 +261,14 @@ package struct SystemCalls: Sendable {
     return found >= 0 && open.st_dev == named.st_dev && open.st_ino == named.st_ino
   }
 
+  /// Whether a path leads to an open directory or file. While it is open, no other one has its number.
+  package func isAt(_ path: String, _ file: Descriptor) -> Bool {
+    var own = stat()
+    var named = stat()
+    return fstat(file.number, &own) == 0 && stat(path, &named) == 0 && own.st_dev == named.st_dev
+      && own.st_ino == named.st_ino
+  }
+
   /// Renames a file, replacing any file of that name.
   package func rename(_ from: String, to name: String, in directory: Descriptor) throws(WeirError) {
     let at = directory.number

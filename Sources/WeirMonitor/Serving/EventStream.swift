@@ -15,12 +15,18 @@ struct EventStream: Sendable {
   private static let missingPause = Duration.milliseconds(500)
 
   private let watch: LogWatch
+  /// Whether another log is meant now by the name that the page has, or by none.
+  private let isMoved: @Sendable () -> Bool
   private let filter: EventFilter
   private let resume: ResumePoint?
   private let showsSensitive: Bool
 
-  init(_ watch: LogWatch, filter: EventFilter, resume: ResumePoint?, showsSensitive: Bool) {
+  init(
+    _ watch: LogWatch, filter: EventFilter, resume: ResumePoint?, showsSensitive: Bool,
+    isMoved: @escaping @Sendable () -> Bool
+  ) {
     self.watch = watch
+    self.isMoved = isMoved
     self.filter = filter
     self.resume = resume
     self.showsSensitive = showsSensitive
@@ -44,6 +50,8 @@ struct EventStream: Sendable {
         // The log may come, or come again: then from its beginning.
         resume = nil
         try await write(Self.message("waiting", .object(["error": .string(error.message)])))
+        // The page comes back by itself, to the other log.
+        if isMoved() { return }
         try await Task.sleep(for: Self.missingPause)
       }
     }
@@ -57,7 +65,7 @@ struct EventStream: Sendable {
       resume = nil
     }
     let feed = try EventFeed(
-      watch, filter, from: resume?.next ?? EventFeed.start(of: watch, filter), isResumed: resume != nil,
+      watch, filter, from: resume?.next ?? EventFeed.start(of: watch, filter), first: resume?.first,
       showsSensitive: showsSensitive)
     var last: (isAtEnd: Bool, isLive: Bool)?
     var sumsAt = ContinuousClock.now
@@ -70,7 +78,7 @@ struct EventStream: Sendable {
         text += Self.message("providers", .array(providers.map { .string($0) }))
       }
       let now = (isAtEnd: news.found.isAtEnd, isLive: news.isLive)
-      let point = ResumePoint(next: news.found.next, last: news.found.last ?? resume?.last)
+      let point = ResumePoint(next: news.found.next, last: news.found.last ?? resume?.last, first: feed.first)
       if !news.isEmpty || last.map({ $0 != now }) ?? true {
         text += Self.message("frame", MonitorJSON.frame(news), id: point)
       }

@@ -161,7 +161,8 @@
     // MARK: Answers
 
     private func stream(_ request: Request, _ query: Query, _ channel: any Channel) throws -> Response {
-      let watch = try source.watch(query["log"])
+      let name = query["log"]
+      let watch = try source.watch(name)
       let filter = try EventFilter(query["q"] ?? "")
       let resumed = request.headers[.lastEventID].flatMap { ResumePoint($0) }
       let from = try query["from"].map { text in
@@ -172,7 +173,10 @@
       }
       let place = try place(watch)
       let stream = EventStream(
-        watch, filter: filter, resume: resumed ?? from, showsSensitive: configuration.showsSensitive)
+        watch, filter: filter, resume: resumed ?? from, showsSensitive: configuration.showsSensitive
+      ) { [source] in
+        (try? source.watch(name)).map { $0 !== watch } ?? false
+      }
       var headers = page.headers
       headers[.contentType] = "text/event-stream"
       // A proxy that buffers would hold frames back.

@@ -57,7 +57,7 @@
 
     /// A name server of an attacker can make the browser take this server for the attacker's: then `Host` tells.
     private func checkHost(_ request: HTTPRequest) throws(Refusal) {
-      guard request.headerFields[.host] == nil, let authority = request.authority,
+      guard request.headerFields[.host] == nil, request.path?.hasPrefix("/") == true, let authority = request.authority,
         let (name, port) = HostName.split(authority), port == self.port, isOwn(name)
       else {
         throw Refusal(

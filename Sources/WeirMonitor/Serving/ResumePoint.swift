@@ -2,29 +2,38 @@
 
 import Weir
 
-/// The offset behind the last event that a page's stream looked at, and that event's id. As text: `4714-5c1d…`, or the
-/// offset alone.
+/// Where a page's stream was. As text: `4714-5c1d…-12`, or the first offset alone.
 struct ResumePoint: Hashable, Sendable, CustomStringConvertible {
+  /// The offset behind the last event that was looked at.
   var next: Offset
-  /// `nil` if no event was looked at.
+  /// The id of that event; `nil` if no event was looked at.
   var last: EventID?
+  /// The lowest offset of an event that the page may have; `nil` if it has none.
+  var first: Offset?
 
-  init(next: Offset, last: EventID?) {
+  init(next: Offset, last: EventID? = nil, first: Offset? = nil) {
     self.next = next
     self.last = last
+    self.first = first
   }
 
   /// Reads the text; `nil` for any other text.
   init?(_ text: String) {
-    let parts = text.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
-    guard let next = Offset(parts[0]) else { return nil }
-    self.next = next
+    let parts = text.split(separator: "-", omittingEmptySubsequences: false).map(String.init)
+    guard parts.count <= 3, let next = Offset(parts[0]) else { return nil }
+    self.init(next: next)
     guard parts.count > 1 else { return }
-    guard let last = EventID(String(parts[1])) else { return nil }
+    guard let last = EventID(parts[1]) else { return nil }
     self.last = last
+    guard parts.count > 2 else { return }
+    guard let first = Offset(parts[2]) else { return nil }
+    self.first = first
   }
 
-  var description: String { last.map { "\(next)-\($0)" } ?? "\(next)" }
+  var description: String {
+    guard let last else { return "\(next)" }
+    return "\(next)-\(last)" + (first.map { "-\($0)" } ?? "")
+  }
 
   /// Whether a log has the events up to here, as far as its files tell: `false` if the log was replaced, or lost its
   /// end to a power cut.

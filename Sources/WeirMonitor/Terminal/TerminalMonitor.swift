@@ -11,7 +11,9 @@
     /// How long one frame for a pipe looks at a log, at most: a log may grow faster than it is read.
     private static let longest = Duration.seconds(60)
 
-    private let watch: LogWatch
+    private let source: MonitorSource
+    private let log: String?
+    private var watch: LogWatch
     private let showsSensitive: Bool
     private let preview: EventDetails.Preview?
     private let isStopped: () -> Bool
@@ -28,11 +30,13 @@
       preview: (@Sendable (StoredEvent) -> [(provider: String, text: String)])?, isStopped: @escaping () -> Bool
     ) throws(WeirError) {
       setlocale(LC_ALL, "")
+      source = MonitorSource(directory)
+      self.log = log
       self.showsSensitive = showsSensitive
       self.preview = preview
       self.isStopped = isStopped
       do throws(MonitorProblem) {
-        watch = try MonitorSource(directory).watch(log)
+        watch = try source.watch(log)
       } catch {
         throw WeirError(.invalid, error.message, path: directory)
       }
@@ -92,11 +96,20 @@
           if feed != nil { view.clear() }
           feed = nil
           view.isLive = nil
+          if let other = try? source.watch(log), other !== watch { take(other) }
         }
         screen.draw(view.lines(width: screen.width, height: screen.height))
         guard let key = screen.key(within: Int32(Self.pace / .milliseconds(1))) else { continue }
         if press(key, screen) { return }
       }
+    }
+
+    /// Watches another log: that of the name that was asked for came later.
+    private func take(_ other: LogWatch) {
+      watch.go()
+      watch = other
+      watch.come()
+      view.logName = ShownText.shown(URL(fileURLWithPath: other.log.path).lastPathComponent)
     }
 
     /// Takes a key. Returns whether the reader wants to end.
@@ -140,6 +153,7 @@
     }
 
     private func showDetails(_ screen: TerminalScreen) {
+      if view.selected == nil { view.moveToEnd(isLast: false) }
       guard let offset = view.selected else { return }
       do throws(WeirError) {
         let details = try EventDetails(watch, offset, showsSensitive: showsSensitive, preview: preview)

@@ -13,8 +13,8 @@
     let user: String
     let view: String
     let fields: String
-    let flags: Set<EventFlag>
-    var states: [DeliveryStates.State]
+    private(set) var flags: Set<EventFlag> = []
+    private(set) var states: [DeliveryStates.State] = []
 
     /// The maximum size of a row's fields, in bytes of text.
     private static let fieldBytes = 512
@@ -31,6 +31,11 @@
         text += MonitorJSON.text(field.value, within: Self.fieldBytes).text
       }
       fields = ShownText.shown(text)
+      take(findings)
+    }
+
+    /// Takes the event's states and flags anew.
+    mutating func take(_ findings: EventFindings) {
       flags = findings.flags
       states = findings.states.map(\.state)
     }

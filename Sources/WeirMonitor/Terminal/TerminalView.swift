@@ -56,6 +56,10 @@
     var providers: [String] = []
     var isLive: Bool?
     private(set) var matched: UInt64 = 0
+    /// Whether ``matched`` counts what matches now.
+    private var isCounted = true
+    /// Whether events match that the list never had.
+    private var isCut = false
     private var looked: UInt64 = 0
     private var ahead: UInt64 = 0
     var sums: LogSums?
@@ -70,19 +74,25 @@
     mutating func take(_ news: EventFeed.News) {
       if let providers = news.providers { self.providers = providers }
       isLive = news.isLive
-      matched += news.found.matched + UInt64(news.late.count)
+      matched += news.found.matched
+      isCounted = news.isCounted
+      isCut = isCut || news.isCut
       looked += news.found.looked
       ahead = news.found.isAtEnd || news.end < news.found.next ? 0 : news.end - news.found.next
-      if !news.states.isEmpty {
-        let states = Dictionary(news.states.map { ($0.offset, $0.states) }) { $1 }
-        for index in rows.indices { rows[index].states = states[rows[index].offset] ?? rows[index].states }
-        for index in waiting.indices { waiting[index].states = states[waiting[index].offset] ?? waiting[index].states }
+      if !news.changes.isEmpty {
+        let changes = Dictionary(news.changes.map { ($0.offset, $0.findings) }) { $1 }
+        for list in [\Self.rows, \Self.waiting] {
+          for index in self[keyPath: list].indices {
+            if let findings = changes[self[keyPath: list][index].offset] { self[keyPath: list][index].take(findings) }
+          }
+        }
       }
       for range in news.gone {
         leaving.insert(range)
-        takeOut(\.waiting) { range.contains($0) }
+        waiting.removeAll { range.contains($0.offset) }
       }
       waiting += (news.late + news.rows).map { TerminalRow($0.event, $0.findings) }
+      if !news.late.isEmpty { waiting.sort { $0.offset < $1.offset } }
       if waiting.count > Self.mostRows { waiting.removeFirst(waiting.count - Self.mostRows) }
       if !isPaused { letIn() }
     }
@@ -90,18 +100,12 @@
     /// Takes the rows that match no more out of the list, and those that wait in.
     private mutating func letIn() {
       let gone = leaving
-      if !gone.ranges.isEmpty { takeOut(\.rows) { gone.contains($0) } }
+      if !gone.ranges.isEmpty { rows.removeAll { gone.contains($0.offset) } }
       leaving = OffsetSet()
       rows += waiting
       waiting = []
       if zip(rows, rows.dropFirst()).contains(where: { $0.offset > $1.offset }) { rows.sort { $0.offset < $1.offset } }
       if rows.count > Self.mostRows { rows.removeFirst(rows.count - Self.mostRows) }
-    }
-
-    private mutating func takeOut(_ list: WritableKeyPath<Self, [TerminalRow]>, where isGone: (Offset) -> Bool) {
-      let count = self[keyPath: list].count
-      self[keyPath: list].removeAll { isGone($0.offset) }
-      matched -= min(matched, UInt64(count - self[keyPath: list].count))
     }
 
     mutating func clear() {
@@ -110,6 +114,7 @@
       leaving = OffsetSet()
       selected = nil
       matched = 0
+      isCut = false
       looked = 0
       ahead = 0
     }
@@ -182,10 +187,15 @@
         case false?: TerminalSpan(text: "■ the writer is gone: showing what survived", style: .warning)
         case nil: TerminalSpan(text: "waiting for a log", style: .dim)
         }
+      let shown = UInt64(rows.count)
       let count =
-        matched > UInt64(rows.count)
-        ? "showing \(Self.count(UInt64(rows.count))) of \(Self.count(matched))"
-        : matched == 1 ? "1 event" : "\(Self.count(matched)) events"
+        if isCounted, matched > shown {
+          "showing \(Self.count(shown)) of \(Self.count(matched))"
+        } else if !isCounted, isCut {
+          "the newest \(Self.count(shown)) that match"
+        } else {
+          shown == 1 ? "1 event" : "\(Self.count(shown)) events"
+        }
       var texts = [count]
       if ahead > 0 { texts.append("looked at \(Self.count(looked)) of \(Self.count(looked + ahead))") }
       if isPaused { texts.append("paused, \(Self.count(UInt64(waiting.count))) new") }

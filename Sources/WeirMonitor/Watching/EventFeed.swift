@@ -26,8 +26,12 @@ final class EventFeed {
     var late: [Row] = []
     /// The events that match no more, as ranges of offsets.
     var gone: [ClosedRange<Offset>] = []
-    /// The events of earlier looks whose states have changed.
-    var states: [(offset: Offset, states: [DeliveryStates.State])] = []
+    /// The events of earlier looks whose states or flags have changed.
+    var changes: [(offset: Offset, findings: EventFindings)] = []
+    /// Whether events match that are in no list, because more match than anybody reads.
+    var isCut = false
+    /// Whether ``found`` counts the events that match. A filter by states can't: they change.
+    var isCounted = true
     /// The providers, if they are others than before: then all states of earlier looks are void.
     var providers: [String]?
     /// The offset behind the log's last event.
@@ -36,7 +40,7 @@ final class EventFeed {
 
     /// Whether a reader who has all that came before learns nothing from this.
     var isEmpty: Bool {
-      found.looked == 0 && found.skipped.isEmpty && late.isEmpty && gone.isEmpty && states.isEmpty
+      found.looked == 0 && found.skipped.isEmpty && late.isEmpty && gone.isEmpty && changes.isEmpty
     }
   }
 
@@ -56,26 +60,38 @@ final class EventFeed {
   private var followed = FollowedEvents()
   private var providers: [String]?
   private var version: UInt64 = 0
+  private var generation: Int?
   /// Events that were looked at before, and may match only now.
   private var fitting = OffsetSet()
-  /// Whether the reader has events of before that the filter has to judge anew.
-  private var isResumed: Bool
+  /// Events that the reader may have of before. What was known about them is not known any more.
+  private var doubtful = OffsetSet()
 
-  /// Looks from an offset on. A reader that comes back passes `isResumed`: he has events of before.
+  /// Looks from an offset on. A reader that comes back has events of before, from the offset `first` on.
   ///
   /// Throws what `EventReader` throws.
   init(
-    _ watch: LogWatch, _ filter: EventFilter, from start: Offset, isResumed: Bool = false, showsSensitive: Bool
+    _ watch: LogWatch, _ filter: EventFilter, from start: Offset, first: Offset? = nil, showsSensitive: Bool
   ) throws(WeirError) {
     self.watch = watch
-    self.filter = isResumed ? filter : filter.limited(to: start...Offset.max) ?? filter
+    self.filter = filter.limited(to: min(first ?? start, start)...Offset.max) ?? filter
     self.showsSensitive = showsSensitive
-    self.isResumed = isResumed
     scan = try EventScan(watch.log, from: start, filter: filter, showsSensitive: showsSensitive)
     next = start
-    // Which ones match a filter without states does not matter: the reader knows it.
-    if isResumed, !filter.needsStates { followed.add(Self.last(before: start)) }
+    guard let first, first < start else { return }
+    fitting.insert(first...start - 1)
+    if filter.needsStates {
+      doubtful = fitting
+    } else {
+      // The last ones match as they did, or the reader does not have them.
+      let last = max(first, start - min(start, Offset(Self.mostFollowed)))...start - 1
+      followed.add(last)
+      fitting.remove(last)
+      if filter.isEmpty { fitting = OffsetSet() }
+    }
   }
+
+  /// The lowest offset of an event that the reader may have; `nil` if he has none.
+  var first: Offset? { [followed.events.first?.offset, doubtful.ranges.first?.lowerBound].compactMap(\.self).min() }
 
   /// Where a new reader begins: without a filter with the last events; a filter looks at all of them.
   static func start(of watch: LogWatch, _ filter: EventFilter) throws(WeirError) -> Offset {
@@ -84,33 +100,32 @@ final class EventFeed {
     return end - min(end, Offset(EventScan.maximumRows))
   }
 
-  private static func last(before offset: Offset) -> Range<Offset> {
-    offset - min(offset, Offset(mostFollowed))..<offset
-  }
-
   /// Looks at what is new until the clock reaches `deadline`, or nothing is left.
   func look(until deadline: ContinuousClock.Instant) throws(WeirError) -> News {
     let known = try watch.refresh()
+    guard known.generation == generation ?? known.generation else {
+      throw WeirError(.missing, "another log has taken the place of \(watch.log.path)", path: watch.log.path)
+    }
+    generation = known.generation
     var news = News()
+    news.isCounted = !filter.needsStates
     if providers != known.providers {
       providers = known.providers
       news.providers = known.providers
-      followed.forgetStates()
+      followed.forgetFindings()
     }
     let before = next
     news.found = try scan.look(until: deadline) { watch.findings(of: $0) }
     next = news.found.next
-    let isChanged = version != known.version || news.providers != nil || isResumed
-    if filter.needsStates, isChanged || !fitting.ranges.isEmpty {
-      try judge(watch.changes(since: version), below: before, &news)
-    }
-    if isChanged {
-      news.states = followed.changedStates(watch)
+    news.isCut = news.found.isCut
+    if version != known.version || news.providers != nil {
+      if filter.needsStates { judge(watch.changes(since: version), below: before, &news) }
+      news.changes = followed.changes(watch)
       version = known.version
-      isResumed = false
     }
+    try readFitting(&news)
     news.rows = rows(news.found.events)
-    for row in news.rows { followed.add(row) }
+    for row in news.late + news.rows { followed.add(row) }
     news.end = news.found.isAtEnd ? next : max(next, try watch.sums().statistics.nextOffset)
     news.isLive = scan.isLive
     return news
@@ -122,57 +137,62 @@ final class EventFeed {
 
   // MARK: Events that were looked at before
 
-  /// Finds out which of the events whose states or flags have changed match only now, and which no more.
-  private func judge(_ changed: OffsetSet, below end: Offset, _ news: inout News) throws(WeirError) {
+  /// Finds out which of the events whose states or flags have changed match no more, and which may match now.
+  private func judge(_ changed: OffsetSet, below end: Offset, _ news: inout News) {
     var gone = OffsetSet()
-    for event in followed.events where changed.contains(event.offset) {
+    for event in followed.events where !event.isGone && changed.contains(event.offset) {
       let found = watch.findings(of: event.offset, isNotice: event.isNotice)
       if !filter.matches(found) { gone.insert(event.offset...event.offset) }
     }
-    if isResumed {
-      // Which of the last events the reader has is not known: those that match come again, and no others stay.
-      let last = Self.last(before: end)
-      if !last.isEmpty { fitting.insert(ClosedRange(last)) }
-      for range in fitting.ranges { gone.insert(range) }
-    } else {
-      for range in watch.offsets(of: changed, below: end, where: { filter.matches($0) }) { fitting.insert(range) }
-    }
-    let late = try readFitting().filter { !followed.contains($0.offset) }
-    if isResumed, late.count == EventScan.maximumRows, let first = late.first { gone.remove(below: first.offset) }
-    followed.remove(gone)
+    followed.markGone(gone)
     news.gone = gone.ranges
-    news.late = rows(late)
-    for row in news.late { followed.add(row) }
+    for range in watch.offsets(of: changed, below: end, where: { filter.matches($0) }) { fitting.insert(range) }
   }
 
   /// Reads ``fitting`` events, the newest first, and leaves to the next look what takes too long. What is older than a
   /// frame full of events that match is not read.
-  private func readFitting() throws(WeirError) -> [StoredEvent] {
+  ///
+  /// Of the ``doubtful`` ones that are read, those that match come again, and no others stay.
+  private func readFitting(_ news: inout News) throws(WeirError) {
     let deadline = ContinuousClock.now + Self.turn
     var events: [StoredEvent] = []
     var bytes = 0
-    while let last = fitting.ranges.last {
-      let most = Self.last(before: last.upperBound).lowerBound
-      var first = last.lowerBound
-      for near in fitting.ranges.dropLast().reversed() {
-        guard first > most, first - near.upperBound <= Self.gap else { break }
-        first = near.lowerBound
-      }
-      let range = max(first, most)...last.upperBound
+    while let range = nextFitting {
       fitting.remove(range)
+      var found = EventScan.Found()
       if let limited = filter.limited(to: range) {
         let scan = try EventScan(watch.log, from: range.lowerBound, filter: limited, showsSensitive: showsSensitive)
-        let found = try scan.look(until: .now + .seconds(10)) { watch.findings(of: $0) }
-        events = found.events + events
-        bytes += found.bytes
+        found = try scan.look(until: .now + .seconds(10)) { watch.findings(of: $0) }
       }
+      news.isCut = news.isCut || found.isCut
+      if filter.needsStates, let first = doubtful.ranges.first?.lowerBound, first <= range.upperBound {
+        // What lies before the first event of a cut list was not found out.
+        let known = found.isCut ? found.events.first?.offset ?? range.upperBound : range.lowerBound
+        if known <= range.upperBound { news.gone.append(max(known, first)...range.upperBound) }
+      }
+      doubtful.remove(range)
+      events = found.events + events
+      bytes += found.bytes
       guard events.count < EventScan.maximumRows, bytes < EventScan.maximumBytes else {
+        news.isCut = news.isCut || !fitting.ranges.isEmpty
         fitting = OffsetSet()
         break
       }
       if ContinuousClock.now >= deadline { break }
     }
-    return events.suffix(EventScan.maximumRows)
+    news.late = rows(events.filter { !followed.contains($0.offset) })
+  }
+
+  /// The highest of the ``fitting`` events that are near to each other, as many as a page keeps.
+  private var nextFitting: ClosedRange<Offset>? {
+    guard let last = fitting.ranges.last else { return nil }
+    let most = last.upperBound - min(last.upperBound, Offset(Self.mostFollowed - 1))
+    var first = last.lowerBound
+    for near in fitting.ranges.dropLast().reversed() {
+      guard first > most, first - near.upperBound <= Self.gap else { break }
+      first = near.lowerBound
+    }
+    return max(first, most)...last.upperBound
   }
 }
 
@@ -181,15 +201,18 @@ private struct FollowedEvents {
   struct Event {
     var offset: Offset
     var isNotice: Bool
-    /// The letters of the states that the reader has; `nil` if it has none.
-    var states: String?
+    /// Whether the event matches no more. The reader may show it still.
+    var isGone = false
+    /// What the reader knows, as a text; `nil` for nothing.
+    var known: String?
   }
 
   private(set) var events: [Event] = []
 
+  /// Whether the reader has an event that matches.
   func contains(_ offset: Offset) -> Bool {
     let place = place(of: offset)
-    return place < events.count && events[place].offset == offset
+    return place < events.count && events[place].offset == offset && !events[place].isGone
   }
 
   /// The index of the first event at or above an offset.
@@ -204,37 +227,42 @@ private struct FollowedEvents {
   }
 
   mutating func add(_ row: EventFeed.Row) {
-    let states = MonitorJSON.letters(row.findings.states.map(\.state))
-    let event = Event(offset: row.event.offset, isNotice: row.event.isNotice, states: states)
-    events.insert(event, at: place(of: event.offset))
+    let event = Event(
+      offset: row.event.offset, isNotice: row.event.isNotice, known: MonitorJSON.letters(row.findings))
+    let place = place(of: event.offset)
+    if place < events.count, events[place].offset == event.offset {
+      events[place] = event
+    } else {
+      events.insert(event, at: place)
+    }
     if events.count > 2 * EventFeed.mostFollowed { events.removeFirst(EventFeed.mostFollowed) }
   }
 
-  /// Events of which the reader's states are not known.
-  mutating func add(_ offsets: Range<Offset>) {
-    events += offsets.map { Event(offset: $0, isNotice: false, states: nil) }
+  /// Events of which it is not known whether the reader has them, and what he knows of them.
+  mutating func add(_ offsets: ClosedRange<Offset>) {
+    events += offsets.map { Event(offset: $0, isNotice: false, known: nil) }
   }
 
-  mutating func remove(_ offsets: OffsetSet) {
-    if !offsets.ranges.isEmpty { events.removeAll { offsets.contains($0.offset) } }
+  mutating func markGone(_ offsets: OffsetSet) {
+    guard !offsets.ranges.isEmpty else { return }
+    for index in events.indices where offsets.contains(events[index].offset) { events[index].isGone = true }
   }
 
-  /// The reader does not know the states of its events any more.
-  mutating func forgetStates() {
-    for index in events.indices { events[index].states = nil }
+  /// The reader does not know anything of its events any more.
+  mutating func forgetFindings() {
+    for index in events.indices { events[index].known = nil }
   }
 
-  /// The last events whose states have changed, with their states.
-  mutating func changedStates(_ watch: LogWatch) -> [(offset: Offset, states: [DeliveryStates.State])] {
-    var changed: [(offset: Offset, states: [DeliveryStates.State])] = []
+  /// The last events whose states or flags have changed.
+  mutating func changes(_ watch: LogWatch) -> [(offset: Offset, findings: EventFindings)] {
+    var changes: [(offset: Offset, findings: EventFindings)] = []
     for index in events.indices.suffix(EventFeed.mostFollowed) {
-      let event = events[index]
-      let states = watch.findings(of: event.offset, isNotice: event.isNotice).states.map(\.state)
-      let letters = MonitorJSON.letters(states)
-      guard letters != event.states else { continue }
-      events[index].states = letters
-      changed.append((event.offset, states))
+      let findings = watch.findings(of: events[index].offset, isNotice: events[index].isNotice)
+      let known = MonitorJSON.letters(findings)
+      guard known != events[index].known else { continue }
+      events[index].known = known
+      changes.append((events[index].offset, findings))
     }
-    return changed
+    return changes
   }
 }

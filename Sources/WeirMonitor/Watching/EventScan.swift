@@ -19,6 +19,8 @@ final class EventScan {
     var bytes = 0
     /// How many events match.
     var matched: UInt64 = 0
+    /// Whether events match that are not in ``events``.
+    var isCut: Bool { matched > UInt64(events.count) }
     /// How many events were looked at.
     var looked: UInt64 = 0
     /// The offset behind the last event that was looked at.

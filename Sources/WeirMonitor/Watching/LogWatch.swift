@@ -18,6 +18,10 @@ final class LogWatch: Sendable {
     /// The offsets that changed with the last versions, the latest version last.
     var changes: [OffsetSet] = []
     var watchers = 0
+    /// The log's directory, held open; `nil` before the first look, and while there is none.
+    var directory: Descriptor?
+    /// Counted up when another log has taken the place of the one before.
+    var generation = 0
 
     /// Reads what was noted since the last call. Returns whether something may have changed, or is left to be read.
     mutating func update(_ log: LogDirectory) throws(WeirError) -> Bool {
@@ -25,6 +29,10 @@ final class LogWatch: Sendable {
       violating.update(log, &changed)
       guard !changed.ranges.isEmpty else { return states.isBehind }
       version += 1
+      // Where very many stretches have changed, what lies between them counts as changed.
+      if changed.ranges.count > LogWatch.mostRanges, let first = changed.ranges.first, let last = changed.ranges.last {
+        changed.insert(first.lowerBound...last.upperBound)
+      }
       changes.append(changed)
       if changes.count > LogWatch.mostChanges { changes.removeFirst() }
       return true
@@ -62,9 +70,12 @@ final class LogWatch: Sendable {
   /// The number of versions whose changes are kept: those of some seconds.
   private static let mostChanges = 64
   /// The number of stretches that are looked at for one frame.
-  private static let mostStretches = 10_000
+  private static let mostStretches = 2_000
+  /// The number of ranges of one version's changes.
+  private static let mostRanges = 1_000
 
   let log: LogDirectory
+  private let calls = SystemCalls()
   private let state: Mutex<State>
   private let counting: Mutex<Counting>
 
@@ -75,16 +86,53 @@ final class LogWatch: Sendable {
     counting = Mutex(Counting(rates: EventRates(log), threads: WriterThreads(log)))
   }
 
-  /// Reads what deliveries noted since the last call, at most every 50 ms. Returns a number that grows when states or
-  /// flags may have changed, and the providers.
-  func refresh() throws(WeirError) -> (version: UInt64, providers: [String]) {
-    try state.withLock { state throws(WeirError) in
+  /// What is known at a look.
+  struct Known {
+    /// Grows when states or flags may have changed.
+    var version: UInt64
+    /// Changes when another log has taken the place of the one before.
+    var generation: Int
+    var providers: [String]
+  }
+
+  /// Reads what deliveries noted since the last call, at most every 50 ms.
+  func refresh() throws(WeirError) -> Known {
+    let isReplaced = state.withLock { state -> Bool in checkPlace(&state) }
+    if isReplaced { forgetCounts() }
+    return try state.withLock { state throws(WeirError) in
       let now = ContinuousClock.now
       if state.read.map({ now >= $0 + Self.pause }) ?? true {
         state.read = now
         _ = try state.update(log)
       }
-      return (state.version, state.states.providers)
+      return Known(version: state.version, generation: state.generation, providers: state.states.providers)
+    }
+  }
+
+  /// Returns whether another log has taken the place of the one that was watched. Then nothing is known any more.
+  private func checkPlace(_ state: inout State) -> Bool {
+    let isSame = state.directory.map { calls.isAt(log.path, $0) }
+    if isSame == true { return false }
+    state.directory = try? calls.openDirectory(log.path)
+    guard isSame == false else { return false }
+    forget(&state)
+    state.generation += 1
+    return true
+  }
+
+  private func forget(_ state: inout State) {
+    state.states = DeliveryStates(log)
+    state.violating = Violations()
+    state.changes = []
+    state.read = nil
+    state.version += 1
+  }
+
+  private func forgetCounts() {
+    counting.withLock { counting in
+      counting.rates = EventRates(log)
+      counting.sums = nil
+      counting.due = nil
     }
   }
 
@@ -160,18 +208,11 @@ final class LogWatch: Sendable {
     let isLast = state.withLock { state in
       state.watchers -= 1
       guard state.watchers == 0 else { return false }
-      state.states = DeliveryStates(log)
-      state.violating = Violations()
-      state.changes = []
-      state.read = nil
+      forget(&state)
+      state.directory = nil
       return true
     }
-    guard isLast else { return }
-    counting.withLock { counting in
-      counting.rates = EventRates(log)
-      counting.sums = nil
-      counting.due = nil
-    }
+    if isLast { forgetCounts() }
   }
 }
 

@@ -13,10 +13,11 @@ enum MonitorJSON {
     let found = news.found
     var members: [(String, FieldValue)] = [
       ("rows", .array(news.rows.map(row))),
-      ("states", .array(news.states.map { .array([.uint($0.offset), .string(letters($0.states))]) })),
-      ("matched", .uint(found.matched)), ("looked", .uint(found.looked)), ("next", .uint(found.next)),
-      ("end", .uint(news.end)), ("isLive", .bool(news.isLive)),
+      ("states", .array(news.changes.map { change($0.offset, $0.findings) })), ("looked", .uint(found.looked)),
+      ("next", .uint(found.next)), ("end", .uint(news.end)), ("isLive", .bool(news.isLive)),
     ]
+    if news.isCounted { members.append(("matched", .uint(found.matched))) }
+    if news.isCut { members.append(("isCut", true)) }
     if !news.late.isEmpty { members.append(("late", .array(news.late.map(row)))) }
     if !news.gone.isEmpty {
       members.append(("gone", .array(news.gone.map { .array([.uint($0.lowerBound), .uint($0.upperBound)]) })))
@@ -38,15 +39,28 @@ enum MonitorJSON {
     let (fields, isCut) = fields(event.fields)
     members.append(("fields", .array(fields)))
     if isCut { members.append(("cut", true)) }
-    let flags = EventFlag.allCases.filter(findings.flags.contains)
-    if !flags.isEmpty { members.append(("flags", .array(flags.map { .string($0.rawValue) }))) }
-    members.append(("states", .string(letters(findings.states.map(\.state)))))
+    if !findings.flags.isEmpty { members.append(("flags", flags(findings))) }
+    members.append(("states", .string(states(findings))))
     return .object(FieldObject(members))
   }
 
+  private static func change(_ offset: Offset, _ findings: EventFindings) -> FieldValue {
+    let change: [FieldValue] = [.uint(offset), .string(states(findings))]
+    return .array(findings.flags.isEmpty ? change : change + [flags(findings)])
+  }
+
+  private static func flags(_ findings: EventFindings) -> FieldValue {
+    .array(EventFlag.allCases.filter(findings.flags.contains).map { .string($0.rawValue) })
+  }
+
   /// States as letters.
-  static func letters(_ states: [DeliveryStates.State]) -> String {
-    String(decoding: states.compactMap(\.rawValue.utf8.first), as: UTF8.self)
+  private static func states(_ findings: EventFindings) -> String {
+    String(decoding: findings.states.compactMap(\.state.rawValue.utf8.first), as: UTF8.self)
+  }
+
+  /// States and flags as letters, to find out whether they have changed.
+  static func letters(_ findings: EventFindings) -> String {
+    states(findings) + EventFlag.allCases.filter(findings.flags.contains).map { " \($0.rawValue)" }.joined()
   }
 
   /// Names and values as pairs of texts, and whether something was cut.
@@ -60,7 +74,7 @@ enum MonitorJSON {
       let value = text(field.value, within: max(left - name.utf8.count, 16))
       isCut = isCut || value.isCut || name.utf8.count < field.name.utf8.count
       left -= name.utf8.count + value.text.utf8.count
-      pairs.append(.array([.string(name), .string(value.text)]))
+      pairs.append(.array([.string(name), .string(value.text)] + (value.isCut ? [true] : [])))
     }
     return (pairs, isCut)
   }

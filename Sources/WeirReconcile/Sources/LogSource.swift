@@ -16,7 +16,7 @@ final class LogSource: EventSource {
   let entry: DeliveryPlan.Entry?
   /// The path of the field that holds another program's id; `nil` for none.
   let foreignIDPath: String?
-  /// The events that are compared.
+  /// The offsets in the log's segments when the comparison began.
   let range: Range<Offset>
   private let found = Mutex(Found())
 
@@ -25,6 +25,8 @@ final class LogSource: EventSource {
     var notices: [StoredEvent] = []
     var skips: [EventReader.Skip] = []
     var times: ClosedRange<Int64>?
+    /// The fields whose values are sensitive, by event name.
+    var sensitive: [String: Set<String>] = [:]
   }
 
   init(_ directory: String, entry: DeliveryPlan.Entry? = nil, foreignIDPath: String? = nil) throws(WeirError) {
@@ -39,9 +41,9 @@ final class LogSource: EventSource {
 
   func parts(_ count: Int) throws(WeirError) -> [Range<Offset>] {
     let size = max(1, (Offset(range.count) + Offset(count) - 1) / Offset(count))
-    return stride(from: range.lowerBound, to: range.upperBound, by: Int(size)).map {
-      $0..<min($0 + size, range.upperBound)
-    }
+    let starts = Array(stride(from: range.lowerBound, to: max(range.upperBound, range.lowerBound + 1), by: Int(size)))
+    // The last part has no end: events in lanes have no offset yet, and those of a dead writer can be read.
+    return zip(starts, starts.dropFirst() + [.max]).map { $0..<$1 }
   }
 
   func read(
@@ -54,6 +56,7 @@ final class LogSource: EventSource {
     }
     var mapper = Mapper(self)
     var times: ClosedRange<Int64>?
+    var sensitive: [String: Set<String>] = [:]
     reading: while let block = try reader.nextBlock(most: Self.blockEvents, bytes: Self.blockBytes) {
       for index in 0..<block.count {
         let event = block[index]
@@ -62,16 +65,21 @@ final class LogSource: EventSource {
         guard let compared = mapper.compared(event) else { continue }
         let time = compared.time
         times = min(times?.lowerBound ?? time, time)...max(times?.upperBound ?? time, time)
+        if !compared.sensitive.isEmpty { sensitive[compared.name, default: []].formUnion(compared.sensitive) }
         try body(compared, event.offset)
       }
     }
     guard let times else { return 0 }
     found.withLock { found in
+      found.sensitive.merge(sensitive) { $0.union($1) }
       let known = found.times ?? times
       found.times = min(known.lowerBound, times.lowerBound)...max(known.upperBound, times.upperBound)
     }
     return 0
   }
+
+  /// The fields of an event's name whose values are sensitive. Call after the log was read.
+  func sensitiveFields(of name: String) -> Set<String> { found.withLock { $0.sensitive[name] ?? [] } }
 
   private func note(_ event: StoredEvent) {
     if event.isNotice { found.withLock { $0.notices.append(event) } }
@@ -115,15 +123,19 @@ final class LogSource: EventSource {
     }
 
     mutating func compared(_ event: EncodedEvent) -> ComparedEvent? {
-      event.isOfTheLog ? nil : compared(event.stored)
+      event.isOfTheLog ? nil : compared(event.stored, isPlain: event.isPlain)
     }
 
     /// `nil` for a notice, and for an event that the plan withholds.
-    mutating func compared(_ stored: StoredEvent) -> ComparedEvent? {
+    mutating func compared(_ stored: StoredEvent, isPlain: Bool = false) -> ComparedEvent? {
       guard !stored.isNotice else { return nil }
       var event = ComparedEvent(
         name: stored.name, user: stored.context.user?.id, time: stored.time.nanosecondsSince1970, id: stored.id,
-        fields: stored.fields, sensitive: Set(stored.declaration?.fields.filter(\.isSensitive).map(\.name) ?? []))
+        fields: stored.fields)
+      if !isPlain {
+        let shown = stored.redacted().fields
+        event.sensitive = Set(stored.fields.filter { shown[$0.name] != $0.value }.map(\.name))
+      }
       if preparation != nil {
         guard let prepared = preparation?.prepare(stored) else { return nil }
         event.name = prepared.name

@@ -87,7 +87,13 @@
     var log: String?
 
     func validate() throws {
-      guard !terminal else { return }
+      guard !terminal else {
+        if port != 0 || host != "127.0.0.1" || allowRemote || noBrowser {
+          throw ValidationError(
+            "--port, --host, --allow-remote and --no-browser are for the page; leave out --terminal")
+        }
+        return
+      }
       if once { throw ValidationError("--once needs --terminal") }
       if !filter.isEmpty { throw ValidationError("--filter needs --terminal; the page has a field for filters") }
       if log != nil { throw ValidationError("--log needs --terminal; the page has a list of the logs") }

@@ -150,7 +150,8 @@
       }
       for change in frame["states"] as? [[Any]] ?? [] {
         guard let offset = change.first as? Int else { continue }
-        rows[offset]?["states"] = change.last
+        rows[offset]?["states"] = change[1]
+        rows[offset]?["flags"] = change.count > 2 ? change[2] : nil
       }
     }
   }

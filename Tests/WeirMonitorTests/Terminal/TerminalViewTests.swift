@@ -109,16 +109,20 @@
     @Test func `states are taken anew`() {
       var view = view(2)
       var news = EventFeed.News()
-      news.states = [(0, [.acknowledged]), (1, [.rejected])]
+      news.changes = [
+        (0, EventFindings(states: [("http", .acknowledged)])),
+        (1, EventFindings(flags: [.violating], states: [("http", .rejected)])),
+      ]
       view.take(news)
       let lines = text(view)
-      #expect(lines[3].contains("✕") && lines[4].contains("●"))
+      #expect(lines[3].contains("✕") && lines[3].contains("V") && lines[4].contains("●"))
     }
 
     @Test func `rows that match no more go, and those that match only now come, but not while the list is paused`() {
       var view = view(4)
       view.pause()
       var news = EventFeed.News()
+      news.isCounted = false
       news.gone = [1...2]
       view.take(news)
       #expect(view.rows.map(\.offset) == [0, 1, 2, 3])
@@ -130,6 +134,7 @@
 
     private func take(late offsets: [Offset], into view: inout TerminalView) {
       var news = EventFeed.News()
+      news.isCounted = false
       news.late = offsets.map { offset in
         let event = StoredEvent(
           offset: offset, id: EventID(opening: 1, sequence: offset), time: Timestamp(nanosecondsSince1970: 0),

@@ -1,0 +1,128 @@
+// Reconciliation: a log held against a file, with the reasons that the log knows.
+
+import Foundation
+import TestSupport
+import Testing
+import WeirDelivery
+import WeirTesting
+
+@testable import Weir
+@testable import WeirReconcile
+
+@Suite struct ReconciliationTests {
+  private struct Login: Codable, Event {
+    var password: String
+    var n: Int
+
+    static let eventName = "login"
+    static let eventTypes = [EventType(codable: "login", sensitive: ["password"])]
+  }
+
+  private func reconcile(
+    _ log: String, _ control: [String], _ change: (inout Reconciliation.Options) -> Void = { _ in }
+  ) throws -> ReconciliationReport {
+    try withDirectory { directory in
+      let file = directory + "/control.jsonl"
+      try Data(control.map { $0 + "\n" }.joined().utf8).write(to: URL(fileURLWithPath: file))
+      let scratch = directory + "/scratch"
+      try FileManager.default.createDirectory(atPath: scratch, withIntermediateDirectories: false)
+      var options = Reconciliation.Options()
+      change(&options)
+      return try Reconciliation(log: log, against: file, options: options).run(scratch: scratch)
+    }
+  }
+
+  private func reasons(_ report: ReconciliationReport) -> [String: UInt64] {
+    Dictionary(report.reasons.map { ($0.reason, $0.count) }, uniquingKeysWith: +)
+  }
+
+  private func line(_ event: StoredEvent) -> String {
+    var bytes: [UInt8] = []
+    EventJSON().append(event, to: &bytes)
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  private func events(_ directory: String) throws -> [StoredEvent] {
+    var events: [StoredEvent] = []
+    let reader = try EventReader(directory: directory)
+    while let event = try reader.next() { if !event.isNotice { events.append(event) } }
+    return events
+  }
+
+  @Test func `what was refused here is put down to the refusals, to the event`() throws {
+    try withDirectory { directory in
+      let tracker = try Tracker(directory: directory, configuration: quiet())
+      tracker.track("e", fields: ["n": 0])
+      for _ in 0..<3 { tracker.track("", fields: [:]) }
+      tracker.track("e", fields: ["n": 1])
+      try tracker.close()
+      let kept = try events(directory)
+      let time = Timestamp(nanosecondsSince1970: kept[0].time.nanosecondsSince1970 + 1)
+      let others = (0..<5).map { #"{"event":"lost","time":"\#(time)","n":\#($0)}"# }
+      let report = try reconcile(directory, kept.map(line) + others)
+      #expect(report.all[.identical] == 2)
+      #expect(report.all[.onlyThere] == 5)
+      #expect(reasons(report) == ["refused: invalid": 3, "unknown": 2])
+      #expect(report.all[.unknown] == 2)
+    }
+  }
+
+  @Test func `what a provider has not got is put down to the provider's accounts`() async throws {
+    try await withDirectoryAsync { directory in
+      let tracker = try Tracker(directory: directory, configuration: quiet())
+      for number in 0..<6 { tracker.track(number == 2 ? "bad" : "e", fields: ["n": .int(Int64(number))]) }
+      try tracker.drain()
+      let dispatcher = try Dispatcher(tracker)
+      try dispatcher.add(
+        ScriptedProvider(name: "shop", finally: .each { $0.name == "bad" ? .rejected("no") : .accepted }))
+      let delivery = Task { try await dispatcher.run() }
+      #expect(await eventually { dispatcher.ledger["shop"]?.offset == 6 })
+      delivery.cancel()
+      _ = try await delivery.value
+      try tracker.close()
+      _ = try LogDirectory(directory).rewind("shop", to: .offset(5))
+      let all = try events(directory)
+      let arrived = all.filter { $0.name == "e" && $0.fields["n"] != .int(4) && $0.fields["n"] != .int(5) }
+      let report = try reconcile(directory, arrived.map(line)) { $0.provider = "shop" }
+      #expect(report.here == 6)
+      #expect(report.all[.onlyHere] == 3)
+      #expect(
+        reasons(report) == ["rejected by shop: in its dead letters": 1, "not delivered yet to shop": 1, "unknown": 1])
+      #expect(throws: WeirError.self) { try reconcile(directory, []) { $0.provider = "nobody" } }
+    }
+  }
+
+  @Test func `sensitive values are replaced in the examples of both sides`() throws {
+    try withDirectory { directory in
+      let tracker = try Tracker(directory: directory, configuration: quiet())
+      tracker.track(Login(password: "s3cret", n: 1))
+      try tracker.close()
+      let control = [
+        #"{"event":"login","weir_id":"x","time":"2001-01-01T00:00:00Z","fields":{"password":"s3cret-there","n":2}}"#,
+        line(try events(directory)[0]).replacing("\"n\":1", with: "\"n\":3"),
+      ]
+      let report = try reconcile(directory, control)
+      #expect(report.all[.differing] == 1)
+      #expect(report.all[.onlyThere] == 1)
+      #expect(report.samples.count >= 2)
+      #expect(!"\(report.samples)".contains("s3cret"))
+      let shown = try reconcile(directory, control) { $0.showsSensitive = true }
+      #expect("\(shown.samples)".contains("s3cret-there"))
+    }
+  }
+
+  @Test func `what the control was given and did not pass on has the control's reason`() throws {
+    try withDirectory { directory in
+      let tracker = try Tracker(directory: directory, configuration: quiet())
+      for number in 0..<4 { tracker.track("e", fields: ["n": .int(Int64(number))]) }
+      try tracker.close()
+      let lines = try events(directory).map(line)
+      let dropped = lines.prefix(2).map { String($0.dropLast()) + #","outcome":"400"}"# }
+      let report = try reconcile(directory, dropped + lines.dropFirst(2))
+      #expect(report.all[.identical] == 2)
+      #expect(report.all[.onlyHere] == 2)
+      #expect(reasons(report) == ["the control did not pass it on: 400": 2])
+      #expect(report.all[.unknown] == 0)
+    }
+  }
+}
