@@ -161,8 +161,8 @@ final class LogWatch: Sendable {
     }
   }
 
-  /// Returns those of some offsets whose findings fit. Whole stretches are looked at, and no more than some thousands of
-  /// them: what is below counts as fitting.
+  /// Returns those of some offsets whose findings fit. Whole stretches are looked at, and no more than some thousands
+  /// of them: what is below counts as fitting.
   func offsets(
     of changed: OffsetSet, below end: Offset, where fits: (EventFindings) -> Bool
   ) -> [ClosedRange<Offset>] {
