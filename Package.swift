@@ -33,6 +33,7 @@ let package = Package(
     .library(name: "WeirMetrics", targets: ["WeirMetrics"]),
     .library(name: "WeirConfiguration", targets: ["WeirConfiguration"]),
     .library(name: "WeirMonitor", targets: ["WeirMonitor"]),
+    .library(name: "WeirReconcile", targets: ["WeirReconcile"]),
     .library(name: "WeirTesting", targets: ["WeirTesting"]),
     .executable(name: "weir", targets: ["WeirToolMain"]),
     .plugin(name: "WeirContractPlugin", targets: ["WeirContractPlugin"]),
@@ -308,7 +309,7 @@ let package = Package(
       name: "ExampleTests",
       dependencies: [
         "Weir", "WeirContracts", "WeirDelivery", "WeirScopes", "WeirAspects", "WeirHTTP", "WeirConfiguration",
-        "WeirMonitor", "WeirTesting",
+        "WeirMonitor", "WeirReconcile", "WeirTesting",
         .product(name: "Configuration", package: "swift-configuration", condition: .when(traits: ["Configuration"])),
       ], swiftSettings: swiftSettings),
     .testTarget(

@@ -42,42 +42,79 @@ package struct Reconciliation: Sendable {
 
   private let log: LogDirectory
   private let here: LogSource
-  private let there: JSONLinesSource
+  private let there: Control
   private let options: Options
 
-  /// Opens both sides. Throws `missing` if one is not there.
+  private enum Control: Sendable {
+    case lines(JSONLinesSource)
+    case table(CSVSource)
+    case log(LogSource)
+
+    var byteCount: Int {
+      switch self {
+      case .lines(let source): source.file.byteCount
+      case .table(let source): source.file.byteCount
+      case .log(let source): source.range.count * 100
+      }
+    }
+  }
+
+  /// Opens both sides. A directory is a log, and a file whose name ends in `.csv` is a table. Throws `missing` if one is not there.
   package init(log: String, against control: String, options: Options) throws(WeirError) {
     self.log = LogDirectory(log)
     self.options = options
     here = try LogSource(log, entry: options.entry, foreignIDPath: options.foreignID)
-    there = try JSONLinesSource(control, form: options.form)
+    there = try Self.control(control, here, options.form)
   }
+
+  private static func control(
+    _ path: String, _ here: LogSource, _ form: ControlForm?
+  ) throws(WeirError) -> Control {
+    if Self.isDirectory(path) {
+      let log = try LogSource(path)
+      return .log(try log.isCopy(of: here) ? log : LogSource(path, isControl: true))
+    }
+    let file = try ControlFile(path)
+    return CSVSource.isTable(path) ? .table(try CSVSource(file)) : .lines(JSONLinesSource(file: file, form: form))
+  }
+
+  private static func isDirectory(_ path: String) -> Bool { (try? SystemCalls().openDirectory(path)) != nil }
 
   /// Compares. Scratch files, 64 bytes an event, are made in a directory that is there and empty.
   package func run(
     scratch: String, _ progress: @Sendable (String) -> Void = { _ in }
   ) throws(WeirError) -> ReconciliationReport {
+    switch there {
+    case .lines(let source): try run(source, options.rules, scratch, progress)
+    case .table(let source): try run(source, CSVSource.rules(options.rules), scratch, progress)
+    case .log(let source): try run(source, options.rules, scratch, progress)
+    }
+  }
+
+  private func run<There: EventSource>(
+    _ there: There, _ rules: ComparisonRules, _ scratch: String, _ progress: @Sendable (String) -> Void
+  ) throws(WeirError) -> ReconciliationReport {
     let directory = try SystemCalls().openDirectory(scratch)
-    // A line of JSON with an event has a hundred bytes or more.
-    let marks = here.range.count + there.byteCount / 100
+    // A line with an event has a hundred bytes or more.
+    let marks = here.range.count + self.there.byteCount / 100
     let partitions = marks * MemoryLayout<EventMark>.stride * Self.memoryShare / max(1, options.memoryBytes)
     let reconciler = Reconciler(
-      here, there, options.rules,
+      here, there, rules,
       partitions: min(max(partitions, Self.partitions.lowerBound), Self.partitions.upperBound),
       threads: options.threads, in: directory)
     let tally = try reconciler.run(progress)
     progress("asking for the reasons")
-    var reporting = Reporting(self, reconciler, tally)
+    var reporting = Reporting(log, here, there, options, reconciler, tally)
     return try reporting.report()
   }
 
   /// Makes a report of what a reconciler found.
-  private struct Reporting {
+  private struct Reporting<There: EventSource> {
     private let log: LogDirectory
     private let here: LogSource
-    private let there: JSONLinesSource
+    private let there: There
     private let options: Options
-    private let reconciler: Reconciler<LogSource, JSONLinesSource>
+    private let reconciler: Reconciler<LogSource, There>
     private var tally: Tally
     private var reasons: [ReconciliationReport.ReasonCount] = []
     private var examples: [ReconciliationReport.Sample] = []
@@ -85,12 +122,13 @@ package struct Reconciliation: Sendable {
     private var chosen: [(verdict: ReconciliationReport.Verdict, reason: String?, mark: EventMark)] = []
 
     init(
-      _ reconciliation: Reconciliation, _ reconciler: Reconciler<LogSource, JSONLinesSource>, _ tally: Tally
+      _ log: LogDirectory, _ here: LogSource, _ there: There, _ options: Options,
+      _ reconciler: Reconciler<LogSource, There>, _ tally: Tally
     ) {
-      log = reconciliation.log
-      here = reconciliation.here
-      there = reconciliation.there
-      options = reconciliation.options
+      self.log = log
+      self.here = here
+      self.there = there
+      self.options = options
       self.reconciler = reconciler
       self.tally = tally
     }

@@ -252,7 +252,7 @@ struct ListedSource: EventSource {
     rules.ignored = [.init("sent_*")]
     rules.cleanings = [
       .init("email", [.trim, .lowercase]), .init("total", [.round(digits: 1)]), .init("coupon", [.nullIsMissing]),
-      .init("count", [.text]),
+      .init("count", [.untyped]),
     ]
     let id = EventID(opening: 1, sequence: 1)
     let here = ComparedEvent(

@@ -19,10 +19,11 @@ import WeirTesting
   }
 
   private func reconcile(
-    _ log: String, _ control: [String], _ change: (inout Reconciliation.Options) -> Void = { _ in }
+    _ log: String, _ control: [String], as name: String = "control.jsonl",
+    _ change: (inout Reconciliation.Options) -> Void = { _ in }
   ) throws -> ReconciliationReport {
     try withDirectory { directory in
-      let file = directory + "/control.jsonl"
+      let file = directory + "/" + name
       try Data(control.map { $0 + "\n" }.joined().utf8).write(to: URL(fileURLWithPath: file))
       let scratch = directory + "/scratch"
       try FileManager.default.createDirectory(atPath: scratch, withIntermediateDirectories: false)
@@ -108,6 +109,107 @@ import WeirTesting
       #expect(!"\(report.samples)".contains("s3cret"))
       let shown = try reconcile(directory, control) { $0.showsSensitive = true }
       #expect("\(shown.samples)".contains("s3cret-there"))
+    }
+  }
+
+  @Test func `a control beside the log matches it by id, or by content, and says what it dropped`() throws {
+    try withDirectory { parent in
+      let tracker = try Tracker(directory: "\(parent)/events", configuration: quiet())
+      let control = try Control(directory: "\(parent)/control", configuration: quiet())
+      for number in 0..<40 {
+        let fields: FieldObject = ["n": .int(Int64(number)), "text": "a text that is long"]
+        let receipt = tracker.track("e", fields: fields)
+        switch number {
+        case 0..<10: control.record("e", fields: fields, id: receipt)
+        case 10..<20: control.record("e", fields: fields)
+        case 20..<25: control.record("e", fields: ["n": .int(Int64(number)), "text": "a text"], id: receipt)
+        case 25..<30: control.record("e", fields: fields, id: receipt, outcome: "400")
+        case 30..<33: control.record("e", fields: fields, id: receipt, outcome: "sampled")
+        default: break
+        }
+      }
+      try tracker.close()
+      try control.close()
+      let scratch = "\(parent)/scratch"
+      try FileManager.default.createDirectory(atPath: scratch, withIntermediateDirectories: false)
+      var options = Reconciliation.Options()
+      options.rules.keyFields = ["n"]
+      let report = try Reconciliation(log: "\(parent)/events", against: "\(parent)/control", options: options)
+        .run(scratch: scratch)
+      #expect(report.all[.identical] == 20)
+      #expect(report.all[.differing] == 5)
+      #expect(report.fields.map(\.kind) == [.truncated])
+      #expect(report.all[.onlyHere] == 15)
+      #expect(
+        reasons(report) == [
+          "the control did not pass it on: 400": 5, "the control did not pass it on: sampled": 3, "unknown": 7,
+        ])
+      #expect(report.byWay == [.id: 23, .content: 10])
+    }
+  }
+
+  @Test func `a log is identical to its copy`() throws {
+    try withDirectory { parent in
+      let tracker = try Tracker(directory: "\(parent)/events", configuration: quiet())
+      for number in 0..<100 { tracker.track("e", fields: ["n": .int(Int64(number % 10))]) }
+      try tracker.close()
+      try FileManager.default.copyItem(atPath: "\(parent)/events", toPath: "\(parent)/copy")
+      let scratch = "\(parent)/scratch"
+      try FileManager.default.createDirectory(atPath: scratch, withIntermediateDirectories: false)
+      let report = try Reconciliation(log: "\(parent)/events", against: "\(parent)/copy", options: .init())
+        .run(scratch: scratch)
+      #expect(report.all.byVerdict == [.identical: 100])
+      #expect(report.byWay == [.id: 100])
+    }
+  }
+
+  @Test func `a table matches what its cells say, whatever their types`() throws {
+    try withDirectory { directory in
+      let tracker = try Tracker(directory: directory, configuration: quiet())
+      tracker.track("e", fields: ["n": 1, "text": "a \"b\", c\nd", "is": true, "none": .null, "list": [1, "x"]])
+      tracker.track("e", fields: ["n": 2, "text": "", "ratio": 0.5, "inner": ["x": 3]])
+      tracker.track("e", fields: ["n": 3, "text": "41"])
+      try tracker.close()
+      let kept = try events(directory)
+      let cell = "\"a \"\"b\"\", c\nd\""
+      let list = "\"[1,\"\"x\"\"]\""
+      let rows = [
+        "\u{FEFF}id,time,event,n,text,is,ratio,inner.x,list,kind",
+        "\(kept[0].id),\(kept[0].time),e,1,\(cell),true,,,\(list),",
+        "\(kept[1].id),\(kept[1].time),e,2,\"\",,0.50,3,,", "",
+        "\(kept[2].id),\(kept[2].time),e,3,41,,,,,",
+      ]
+      for lineEnd in ["\n", "\r\n"] {
+        let report = try reconcile(directory, rows.map { $0 + lineEnd.dropLast() }, as: "control.csv")
+        #expect(report.fields.isEmpty)
+        #expect(report.all[.identical] == 3)
+        #expect(report.unreadable == 0)
+      }
+      let broken = try reconcile(directory, rows + ["1,2"], as: "control.csv")
+      #expect(broken.unreadable == 1)
+      #expect(throws: WeirError.self) { try reconcile(directory, ["a,b", "1,2"], as: "control.csv") }
+      #expect(throws: WeirError.self) { try reconcile(directory, ["event", "\"open"], as: "control.csv") }
+    }
+  }
+
+  @Test func `an export of the log as a table is identical to the log`() throws {
+    try withDirectory { directory in
+      let tracker = try Tracker(directory: directory, configuration: quiet())
+      for number in 0..<50 {
+        tracker.track(
+          "e\(number % 3)",
+          fields: ["n": .int(Int64(number)), "ratio": .double(Double(number) / 7), "text": .string("x,\"\(number)")])
+      }
+      try tracker.close()
+      var columns = CSVColumns()
+      let all = try events(directory)
+      for event in all { try columns.add(event) }
+      let table = CSVTable(columns.names)
+      var bytes = table.header()
+      for event in all { table.append(event, to: &bytes) }
+      let report = try reconcile(
+        directory, String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init), as: "export.csv")
+      #expect(report.all[.identical] == 50)
     }
   }
 

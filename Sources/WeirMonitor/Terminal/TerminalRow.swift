@@ -34,6 +34,9 @@
       take(findings)
     }
 
+    /// The columns are those of other providers now.
+    mutating func forgetStates() { states = [] }
+
     /// Takes the event's states and flags anew.
     mutating func take(_ findings: EventFindings) {
       flags = findings.flags

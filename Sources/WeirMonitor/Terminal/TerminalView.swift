@@ -72,7 +72,12 @@
 
     /// Takes what a look found.
     mutating func take(_ news: EventFeed.News) {
-      if let providers = news.providers { self.providers = providers }
+      if let providers = news.providers {
+        self.providers = providers
+        // The states of other columns. Those of these follow.
+        for index in rows.indices { rows[index].forgetStates() }
+        for index in waiting.indices { waiting[index].forgetStates() }
+      }
       isLive = news.isLive
       matched += news.found.matched
       isCounted = news.isCounted
@@ -308,6 +313,7 @@
       }
       lines.append([])
       lines.append([TerminalSpan(text: "Ledger by provider", style: .bold)])
+      if let error = sums.ledgerError { lines.append([TerminalSpan(text: ShownText.shown(error), style: .bad)]) }
       for entry in sums.ledger.entries {
         let text =
           "\(ShownText.fitted(ShownText.shown(entry.provider), to: 20)) \(Self.count(entry.accepted)) accepted, "

@@ -20,3 +20,18 @@ struct ComparedEvent: Sendable {
   /// Why the control did not pass the event on, if it says so.
   var outcome: String?
 }
+
+extension ComparedEvent {
+  /// The field in which a control carries Weir's id.
+  static let idField = "weir_id"
+  /// The field in which a control says why it did not pass an event on.
+  static let outcomeField = "weir_outcome"
+
+  /// Takes what a control's event says in its fields of the event that it stands for.
+  mutating func takeCarried() {
+    id = nil
+    if case .string(let text)? = fields[Self.idField] { id = EventID(text) }
+    if case .string(let text)? = fields[Self.outcomeField] { outcome = text }
+    fields = FieldObject(fields.filter { $0.name != Self.idField && $0.name != Self.outcomeField })
+  }
+}

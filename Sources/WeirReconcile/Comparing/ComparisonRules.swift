@@ -21,8 +21,8 @@ package struct ComparisonRules: Hashable, Sendable {
     case round(digits: Int)
     /// A missing field and a null are alike.
     case nullIsMissing
-    /// A number or a truth value is its text.
-    case text
+    /// A text that is a number or a truth value in JSON is this value.
+    case untyped
   }
 
   /// The steps of the fields that a pattern names.
@@ -96,8 +96,7 @@ struct FieldRules {
     case (.nullIsMissing, .null): return nil
     case (.trim, .string(let text)): return .string(trimmed(text))
     case (.lowercase, .string(let text)): return .string(text.lowercased())
-    case (.text, .bool), (.text, .int), (.text, .uint), (.text, .float), (.text, .double):
-      return .string(ValueHash.plainText(value))
+    case (.untyped, .string(let text)): return JSONObject.readScalar(text) ?? value
     case (.round(let digits), .float(let number)): return .double(rounded(Double("\(number)") ?? 0, digits))
     case (.round(let digits), .double(let number)): return .double(rounded(number, digits))
     case (_, .array(let values)): return .array(values.map { apply(step, to: $0) ?? .null })

@@ -119,22 +119,17 @@ package enum ControlForm: String, Hashable, Sendable, CaseIterable {
       outcome: object.text("outcome"))
   }
 
-  /// The field in which a wrapper around both SDKs carries Weir's id.
-  package static let carriedID = "weir_id"
-
   private static func event(
     _ name: String, user: String?, time: FieldValue?, arrival: FieldValue? = nil, id: String?, fields: FieldObject,
     outcome: String? = nil
   ) -> ComparedEvent {
-    let carried = fields.text(carriedID)
     var event = ComparedEvent(
       name: name, user: user, time: time.flatMap(ControlTime.nanoseconds) ?? .min,
-      arrival: arrival.flatMap(ControlTime.nanoseconds),
-      fields: carried == nil ? fields : fields.without { $0 == carriedID }, outcome: outcome)
+      arrival: arrival.flatMap(ControlTime.nanoseconds), fields: fields)
+    event.takeCarried()
+    event.outcome = event.outcome ?? outcome
     // A vendor that got Weir's events has Weir's ids in the place of its own.
-    for text in [carried, id].compactMap(\.self) where event.id == nil {
-      event.id = EventID(text) ?? UUID(uuidString: text).flatMap { EventID($0) }
-    }
+    if event.id == nil, let id { event.id = EventID(id) ?? UUID(uuidString: id).flatMap { EventID($0) } }
     event.foreignID = event.id == nil ? id : nil
     return event
   }

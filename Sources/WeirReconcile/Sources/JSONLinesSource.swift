@@ -1,6 +1,5 @@
 // JSONLinesSource: the events of a file of JSON Lines as a side.
 
-import Synchronization
 import Weir
 
 /// A file with one JSON object a line. A place is the position of the line in the file.
@@ -9,35 +8,16 @@ struct JSONLinesSource: EventSource {
   /// The maximum size of a line, in bytes.
   private static let mostLineBytes = 64 << 20
 
-  let path: String
+  let file: ControlFile
   /// The form of all lines; `nil` to tell it from each line's keys.
   let form: ControlForm?
-  private let file: Descriptor
-  private let calls = SystemCalls()
-  let byteCount: Int
-
-  init(_ path: String, form: ControlForm?) throws(WeirError) {
-    self.path = path
-    self.form = form
-    let (folder, name) = Self.split(path)
-    guard let file = try calls.open(name, in: calls.openDirectory(folder), forWriting: false) else {
-      throw WeirError(.missing, "there is no file \(path); name the control's file", path: path)
-    }
-    self.file = file
-    byteCount = try calls.byteCount(of: file)
-  }
-
-  private static func split(_ path: String) -> (folder: String, name: String) {
-    guard let slash = path.lastIndex(of: "/") else { return (".", path) }
-    return (slash == path.startIndex ? "/" : String(path[..<slash]), String(path[path.index(after: slash)...]))
-  }
 
   var hasForeignIDs: Bool { true }
 
   /// A line belongs to the part in which it begins.
   func parts(_ count: Int) -> [Range<Int>] {
-    let size = max(1 << 16, (byteCount + count - 1) / count)
-    return stride(from: 0, to: byteCount, by: size).map { $0..<min($0 + size, byteCount) }
+    let size = max(1 << 16, (file.byteCount + count - 1) / count)
+    return stride(from: 0, to: file.byteCount, by: size).map { $0..<min($0 + size, file.byteCount) }
   }
 
   func read(
@@ -87,16 +67,16 @@ struct JSONLinesSource: EventSource {
     var chunk: [UInt8] = []
     var position = start
     var isFirst = true
-    while position < byteCount {
+    while position < file.byteCount {
       var wanted = Self.chunkBytes
-      chunk = try calls.read(file, wanted, at: position)
+      chunk = try file.bytes(wanted, at: position)
       // A line that is longer than a chunk.
       while chunk.count == wanted, chunk.firstIndex(of: UInt8(ascii: "\n")) == nil, wanted < Self.mostLineBytes {
         wanted *= 2
-        chunk = try calls.read(file, wanted, at: position)
+        chunk = try file.bytes(wanted, at: position)
       }
       guard !chunk.isEmpty else { return }
-      let isLast = position + chunk.count >= byteCount
+      let isLast = position + chunk.count >= file.byteCount
       var from = 0
       while from < chunk.count {
         let newline = chunk[from...].firstIndex(of: UInt8(ascii: "\n"))

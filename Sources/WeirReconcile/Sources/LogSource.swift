@@ -16,6 +16,8 @@ final class LogSource: EventSource {
   let entry: DeliveryPlan.Entry?
   /// The path of the field that holds another program's id; `nil` for none.
   let foreignIDPath: String?
+  /// Whether the events are a control's: their ids are those that they carry, unless the log is a copy.
+  let isControl: Bool
   /// The offsets in the log's segments when the comparison began.
   let range: Range<Offset>
   private let found = Mutex(Found())
@@ -29,10 +31,13 @@ final class LogSource: EventSource {
     var sensitive: [String: Set<String>] = [:]
   }
 
-  init(_ directory: String, entry: DeliveryPlan.Entry? = nil, foreignIDPath: String? = nil) throws(WeirError) {
+  init(
+    _ directory: String, entry: DeliveryPlan.Entry? = nil, foreignIDPath: String? = nil, isControl: Bool = false
+  ) throws(WeirError) {
     self.directory = directory
     self.entry = entry
     self.foreignIDPath = foreignIDPath
+    self.isControl = isControl
     let tally = try LogDirectory(directory).tally(from: 0)
     range = tally.firstOffset..<max(tally.firstOffset, tally.nextOffset)
   }
@@ -80,6 +85,13 @@ final class LogSource: EventSource {
 
   /// The fields of an event's name whose values are sensitive. Call after the log was read.
   func sensitiveFields(of name: String) -> Set<String> { found.withLock { $0.sensitive[name] ?? [] } }
+
+  /// Whether this log and another one have events of the same opening: one is a copy of the other, or a part of it.
+  func isCopy(of other: LogSource) throws(WeirError) -> Bool {
+    let own = try EventReader(directory: directory, from: range.lowerBound).next()
+    let others = try EventReader(directory: other.directory, from: other.range.lowerBound).next()
+    return own != nil && own?.id.opening == others?.id.opening
+  }
 
   private func note(_ event: StoredEvent) {
     if event.isNotice { found.withLock { $0.notices.append(event) } }
@@ -142,6 +154,7 @@ final class LogSource: EventSource {
         event.fields = prepared.fields
         event.user = prepared.context.user?.id
       }
+      if source.isControl { event.takeCarried() }
       if let path = source.foreignIDPath, let value = stored.fields[path] {
         event.foreignID = ValueHash.plainText(value)
       }

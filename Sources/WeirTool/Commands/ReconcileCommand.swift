@@ -15,7 +15,7 @@
       commandName: "reconcile",
       abstract: "Hold a log against a control, event by event.",
       usage: """
-        weir reconcile <directory> --against <file> [--form <form>]
+        weir reconcile <directory> --against <path> [--form <form>]
                         [--key <fields>] [--tolerance <time>] [--late <time>]
                         [--ignore <pattern>]... [--clean <pattern=steps>]...
                         [--band <pattern=share>]... [--plan <plan>]
@@ -25,7 +25,7 @@
         """,
       discussion: """
         The control is what another SDK, or a vendor, has of the same events: a file of \
-        JSON Lines. Every event of both sides gets a verdict, and every event that is on \
+        JSON Lines, a table with a header (.csv), or a log that a Control recorded. Every event of both sides gets a verdict, and every event that is on \
         one side only gets the reason, where an account of the log knows one.
 
         Events match, in this order:
@@ -41,7 +41,7 @@
         of one thread without a user); and unknown: on one side only, and nothing says why.
 
         --clean makes values alike on both sides: steps are trim, lowercase, round:DIGITS, \
-        null (null and missing are alike) and text (41 and "41" are alike).
+        null (null and missing are alike) and untyped (41 and "41" are alike).
 
         The exit code is 1 if, of the events of a name, a larger share than --band allows \
         is differing, duplicate or unknown, or if a line of the control can't be read. \
@@ -60,7 +60,7 @@
     @Argument(help: "The log's directory.")
     var directory: String
 
-    @Option(help: ArgumentHelp("The control's file.", valueName: "file"))
+    @Option(help: ArgumentHelp("The control's file, or its log.", valueName: "path"))
     var against: String
 
     @Option(help: "The form of the control's lines. Told from each line if omitted.")
@@ -163,11 +163,11 @@
       case "trim": return .trim
       case "lowercase": return .lowercase
       case "null": return .nullIsMissing
-      case "text": return .text
+      case "untyped": return .untyped
       default:
         guard text.hasPrefix("round:"), let digits = Int(text.dropFirst(6)), (0...15).contains(digits) else {
           throw ValidationError(
-            "there is no step \(Terminal.quoted(text)); steps are trim, lowercase, round:DIGITS, null and text")
+            "there is no step \(Terminal.quoted(text)); steps are trim, lowercase, round:DIGITS, null, untyped")
         }
         return .round(digits: digits)
       }
