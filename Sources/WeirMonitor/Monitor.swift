@@ -70,6 +70,28 @@
       }
     }
 
+    /// How long an end in order may take: a reader that does not read would hold it up.
+    private static let patience = Duration.seconds(2)
+
+    /// Runs an application until the task is cancelled, and then lets it end in order. An application that is cancelled
+    /// drops the connections that wait to be taken in, which NIO holds for a fault of the program, and ends the program.
+    private static func run(_ group: ServiceGroup, _ server: MonitorServer) async throws {
+      // A task of its own, which is not cancelled with this one.
+      let running = Task { try await group.run() }
+      try await withTaskCancellationHandler {
+        try await running.value
+      } onCancel: {
+        server.end()
+        Task { await group.triggerGracefulShutdown() }
+      }
+    }
+
+    private static func group(of application: Application<MonitorServer>, _ logger: Logger) -> ServiceGroup {
+      var configuration = ServiceGroupConfiguration(services: [.init(service: application)], logger: logger)
+      configuration.maximumGracefulShutdownDuration = patience
+      return ServiceGroup(configuration: configuration)
+    }
+
     private static func reason(_ error: any Error) -> String {
       (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
     }
@@ -84,11 +106,12 @@
         bound.continuation.yield(port)
         bound.continuation.finish()
       }
+      let first = Self.group(of: application, logger)
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask {
           defer { bound.continuation.finish() }
           do {
-            try await application.run()
+            try await Self.run(first, server)
           } catch is CancellationError {
             return
           } catch {
@@ -101,9 +124,9 @@
         if let port = await bound.stream.first(where: { _ in true }) {
           if configuration.host == "127.0.0.1" {
             // Browsers may take localhost for ::1. A machine without IPv6 has none.
-            let other = server.application(host: "::1", port: port, logger: logger) { _ in }
+            let other = Self.group(of: server.application(host: "::1", port: port, logger: logger) { _ in }, logger)
             group.addTask {
-              try? await other.run()
+              try? await Self.run(other, server)
               // Its end is not the monitor's: the address may be another program's, or not exist.
               while !Task.isCancelled { try? await Task.sleep(for: .seconds(3_600)) }
             }

@@ -259,10 +259,10 @@
       headers[.contentDisposition] = "attachment; filename=\"events.\(format.rawValue)\""
       return Response(
         status: .ok, headers: headers,
-        body: ResponseBody { writer in
+        body: ResponseBody { [self] writer in
           defer { place.leave() }
           // A reader that has gone reads nothing, and nothing is looked through for it.
-          while channel.isActive, !Task.isCancelled, let bytes = try export.next() {
+          while channel.isActive, !Task.isCancelled, !isEnding.load(ordering: .relaxed), let bytes = try export.next() {
             if !bytes.isEmpty { try await Self.write(bytes, to: &writer, channel) }
             await Task.yield()
           }
