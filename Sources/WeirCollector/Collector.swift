@@ -126,15 +126,28 @@
       } catch is CancellationError {
         return try await stop()
       }
-      let task = phase.withLock { phase -> Task<Void, any Error>? in
-        if case .running(let running, _) = phase { running.task } else { nil }
+      let running = phase.withLock { phase -> Running? in
+        if case .running(let running, _) = phase { running } else { nil }
       }
       await withTaskCancellationHandler {
-        _ = await task?.result
+        _ = await running?.task.result
       } onCancel: {
-        task?.cancel()
+        Task { if let running { await end(running) } }
       }
       try await stop()
+    }
+
+    /// Lets requests in progress end for ``Configuration/stopTime``. A server that is cancelled at once drops connections
+    /// that wait to be taken in, which NIO holds for a fault of the program, and ends the program.
+    private func end(_ running: Running) async {
+      await running.group.triggerGracefulShutdown()
+      let time = min(configuration.stopTime, Configuration.longest)
+      let impatience = Task {
+        try await Task.sleep(for: time)
+        running.task.cancel()
+      }
+      _ = await running.task.result
+      impatience.cancel()
     }
 
     /// Stops listening, lets requests in progress end for ``Configuration/stopTime``, closes the logs. A second call
@@ -146,15 +159,7 @@
       }
       switch before {
       case .new: break
-      case .starting(let running), .running(let running, _):
-        await running.group.triggerGracefulShutdown()
-        let time = min(configuration.stopTime, Configuration.longest)
-        let impatience = Task {
-          try await Task.sleep(for: time)
-          running.task.cancel()
-        }
-        _ = await running.task.result
-        impatience.cancel()
+      case .starting(let running), .running(let running, _): await end(running)
       case .stopped: return
       }
       try store.close()

@@ -19,12 +19,12 @@ public import Weir
 ///
 /// **Crash.** A recorded event survives `kill -9`, as every captured event does.
 ///
-/// **Threads.** Any thread may call any member. Recording costs what ``Tracker/track(_:fields:)`` costs.
+/// **Threads.** Any thread may call any member. Recording costs what `track` of a tracker costs.
 public final class Control: Sendable {
   private let tracker: Tracker
 
-  /// Opens the control's log, which is made if it does not exist. Throws what ``Tracker/init(directory:configuration:)``
-  /// throws: `locked` if another process records into it.
+  /// Opens the control's log, which is made if it does not exist. Throws what the opening of a tracker throws: `locked`
+  /// if another process records into the log.
   public init(directory: String, configuration: Tracker.Configuration = .init()) throws(WeirError) {
     tracker = try Tracker(directory: directory, configuration: configuration)
   }
@@ -49,6 +49,6 @@ public final class Control: Sendable {
     return tracker.track(name, fields: FieldObject(members))
   }
 
-  /// Closes the log. Throws what ``Tracker/close()`` throws.
+  /// Closes the log. Throws what the close of a tracker throws.
   public func close() throws(WeirError) { try tracker.close() }
 }
