@@ -58,7 +58,7 @@
       session = try MonitorSession(keyFile: configuration.keyFile, scope: scope)
     }
 
-    /// Ends the streams. A server that shuts down waits for its answers, and a stream does not end by itself.
+    /// Ends streams and exports. A server that shuts down waits for them.
     func end() { isEnding.store(true, ordering: .relaxed) }
 
     /// The address to open, with the token that is valid at present.

@@ -60,7 +60,8 @@ struct Marker {
     return hash.identity
   }
 
-  /// Events of a user are in order, whoever captured them; events of nobody are in order within their lane.
+  /// The order of a user's events is compared across lanes. The order of events without a user is compared within each
+  /// lane.
   private func sequence(of event: ComparedEvent) -> UInt64 {
     var hash = ValueHash(15)
     if let user = event.user {

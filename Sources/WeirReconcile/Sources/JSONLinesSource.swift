@@ -60,7 +60,7 @@ struct JSONLinesSource: EventSource {
   }
 
   /// Passes the lines from a position on to `body`, with their positions, until `body` returns `false`. Empty lines are
-  /// left out, but for the first one.
+  /// left out, except the first line.
   private func lines(
     from start: Int, _ body: (Span<UInt8>, Int) throws(WeirError) -> Bool
   ) throws(WeirError) {
