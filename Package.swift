@@ -149,7 +149,7 @@ let package = Package(
     .target(
       name: "WeirMetrics",
       dependencies: [
-        "Weir", "WeirContracts", "WeirDelivery",
+        "Weir", "WeirContracts", "WeirDelivery", "WeirReconcile",
         .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
       ],
       swiftSettings: swiftSettings
@@ -288,7 +288,7 @@ let package = Package(
       name: "WeirServiceTests",
       dependencies: [
         "Weir", "WeirJSON", "WeirContracts", "WeirDelivery", "WeirLifecycle", "WeirMetrics", "WeirConfiguration",
-        "WeirTesting", "TestSupport",
+        "WeirReconcile", "WeirTesting", "TestSupport",
         .product(name: "Configuration", package: "swift-configuration", condition: .when(traits: ["Configuration"])),
         .product(name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
         .product(

@@ -921,6 +921,8 @@ typedef struct weir_segment {
   uint64_t in_holes;
   uint64_t content_bytes; /* of the segment, as `lz4 -dc` gives it */
   uint64_t file_bytes;    /* of the file: fewer for a batch segment */
+  int64_t first_ns;       /* the earliest and the latest time of its events; 0 where there is none */
+  int64_t last_ns;
 } weir_segment;
 
 /*

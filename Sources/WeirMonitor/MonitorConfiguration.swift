@@ -27,6 +27,9 @@
       /// What each provider of a plan would get of an event; `nil` without a plan.
       package var preview: (@Sendable (StoredEvent) -> [(provider: String, text: String)])?
 
+      /// A page that holds the log against a control, as HTML without scripts; `nil` without a control.
+      package var differences: (@Sendable () -> String)?
+
       /// Creates the default configuration.
       public init() {}
 

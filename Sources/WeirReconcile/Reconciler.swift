@@ -14,36 +14,43 @@ import Weir
 final class Reconciler<Here: EventSource, There: EventSource>: Sendable {
   /// Pairs that are read again at once.
   private static var pairsAtOnce: Int { 20_000 }
+  /// Pairs of one sequence whose order is checked at once, if none before them may be cut off: 150 MB.
+  private static var pairsInOrder: Int { 2 << 20 }
 
   private let here: Here
   private let there: There
   private let rules: ComparisonRules
+  private let window: ComparisonWindow?
   private let threads: Int
   private let calls = SystemCalls()
   private let tally = Mutex(Tally())
   private let waitingHere: [SpilledRecords<EventMark>]
   private let waitingThere: [SpilledRecords<EventMark>]
-  private let order: SpilledRecords<OrderedPair>
+  private let order: SortedRuns<OrderedPair>
   private let differing: SpilledFile<DifferingPair>
 
   let names = TextNumbers()
   let outcomes = TextNumbers()
-  /// The marks of events that are on one side only.
+  /// The marks of events that are on one side only; those of the control in the order of time.
   let onlyHere: SpilledFile<EventMark>
-  let onlyThere: SpilledFile<EventMark>
+  let onlyThere: SortedRuns<EventMark>
   let duplicatesHere: SpilledFile<EventMark>
   let duplicatesThere: SpilledFile<EventMark>
   /// The marks of the log's events that the control was given, and did not pass on: they have its outcome.
   let dropped: SpilledFile<EventMark>
+  /// The marks of the control's events that the log has, and the plan withholds: they have this outcome.
+  let withheld: SpilledFile<EventMark>
 
   /// Prepares to compare two sides, with scratch files in a directory. A partition of both sides has to fit in memory,
   /// for each thread.
   init(
-    _ here: Here, _ there: There, _ rules: ComparisonRules, partitions: Int, threads: Int, in directory: Descriptor
+    _ here: Here, _ there: There, _ rules: ComparisonRules, _ window: ComparisonWindow? = nil, partitions: Int,
+    threads: Int, in directory: Descriptor
   ) {
     self.here = here
     self.there = there
     self.rules = rules
+    self.window = window
     self.threads = threads
     let calls = calls
     func records<Record>(_ name: String) -> SpilledRecords<Record> {
@@ -52,13 +59,14 @@ final class Reconciler<Here: EventSource, There: EventSource>: Sendable {
     func file<Record>(_ name: String) -> SpilledFile<Record> { SpilledFile(name, in: directory, calls) }
     waitingHere = MatchWay.allCases.map { records("here-\($0.rawValue)") }
     waitingThere = MatchWay.allCases.map { records("there-\($0.rawValue)") }
-    order = records("order")
+    order = SortedRuns("order", in: directory, calls, by: OrderedPair.isBefore)
     differing = file("differing")
     onlyHere = file("only-here")
-    onlyThere = file("only-there")
+    onlyThere = SortedRuns("only-there", in: directory, calls) { ($0.time, $0.place) < ($1.time, $1.place) }
     duplicatesHere = file("duplicate-here")
     duplicatesThere = file("duplicate-there")
     dropped = file("dropped")
+    withheld = file("withheld")
   }
 
   /// Compares the sides. `progress` is told what is done now.
@@ -75,9 +83,7 @@ final class Reconciler<Here: EventSource, There: EventSource>: Sendable {
       try match(by: way)
     }
     progress("checking the order")
-    try Workers.forEach(order.files.count, threads: threads) { number throws(WeirError) in
-      try self.judgeOrder(self.order.files[number])
-    }
+    try checkOrder()
     progress("comparing what differs")
     let pieces = (differing.count + Self.pairsAtOnce - 1) / Self.pairsAtOnce
     try Workers.forEach(pieces, threads: threads) { number throws(WeirError) in
@@ -85,6 +91,13 @@ final class Reconciler<Here: EventSource, There: EventSource>: Sendable {
       try self.compare(self.differing.records(first..<min(first + Self.pairsAtOnce, self.differing.count)))
     }
     return tally.withLock { $0 }
+  }
+
+  /// Removes the scratch files.
+  func remove() throws(WeirError) {
+    for file in [onlyHere, duplicatesHere, duplicatesThere, dropped, withheld] { try file.remove() }
+    try onlyThere.remove()
+    try differing.remove()
   }
 
   // MARK: Marks
@@ -100,18 +113,28 @@ final class Reconciler<Here: EventSource, There: EventSource>: Sendable {
       var alone: [EventMark] = []
       var count: UInt64 = 0
       var times: ClosedRange<Int64>?
+      var reach = Tally.Reach()
       let unreadable = try side.read(parts[number]) { event, place throws(WeirError) in
         let mark = marker.mark(event, place: place)
-        count += 1
+        let isWithheld = isHere && mark.outcome != 0
+        if let window = self.window {
+          reach.add(place, isReadAgain: window.isReadAgain(mark.time))
+          guard window.reads(mark.time) else { return }
+        }
+        if !isWithheld, self.isCounted(mark.time) { count += 1 }
         if event.time != .min {
           times = min(times?.lowerBound ?? event.time, event.time)...max(times?.upperBound ?? event.time, event.time)
         }
-        guard let way = way(mark) else { return alone.append(mark) }
+        guard let way = way(mark) else {
+          if !isWithheld, self.isCounted(mark.time) { alone.append(mark) }
+          return
+        }
         try writers[way.index].append(mark, by: mark.identity(by: way))
       }
       for index in writers.indices { try writers[index].finish() }
-      try (isHere ? self.onlyHere : self.onlyThere).append(alone)
-      self.tally.withLock { [times] tally in
+      if isHere { try self.onlyHere.append(alone) } else { try self.onlyThere.append(alone) }
+      self.tally.withLock { [times, reach] tally in
+        if isHere { tally.reachHere.add(reach) } else { tally.reachThere.add(reach) }
         if isHere { tally.here += count } else { tally.there += count }
         if !isHere, let times { tally.add(timesThere: times) }
         tally.unreadable += unreadable
@@ -129,11 +152,15 @@ final class Reconciler<Here: EventSource, There: EventSource>: Sendable {
   // MARK: Matches
 
   private func match(by way: MatchWay) throws(WeirError) {
-    let matcher = Matcher(way: way, tolerance: rules.tolerance)
+    let matcher = Matcher(way: way, tolerance: rules.toleranceTime)
     let (ours, theirs) = (waitingHere[way.index], waitingThere[way.index])
     let hasNext = MatchWay.allCases.map { $0.index > way.index && waitingThere[$0.index].count > 0 }
     try Workers.forEach(ours.files.count, threads: threads) { number throws(WeirError) in
-      let result = matcher.match(try ours.files[number].records(), try theirs.files[number].records())
+      var marks = try ours.files[number].records()
+      let withheld = Array(marks[marks.partition { $0.outcome != 0 }...])
+      marks.removeLast(withheld.count)
+      var result = matcher.match(marks, try theirs.files[number].records())
+      if !withheld.isEmpty { try self.match(withheld, &result, matcher) }
       try ours.files[number].remove()
       try theirs.files[number].remove()
       try self.take(result.pairs, way)
@@ -141,29 +168,50 @@ final class Reconciler<Here: EventSource, There: EventSource>: Sendable {
       var alone: [EventMark] = []
       for mark in result.leftHere {
         guard let next = MatchWay.allCases.first(where: { hasNext[$0.index] && mark.identity(by: $0) != 0 }) else {
-          alone.append(mark)
+          if mark.outcome == 0, self.isCounted(mark.time) { alone.append(mark) }
           continue
         }
         try writers[next.index].append(mark, by: mark.identity(by: next))
       }
       for index in writers.indices { try writers[index].finish() }
       try self.onlyHere.append(alone)
-      try self.onlyThere.append(result.leftThere)
-      try self.duplicatesHere.append(result.duplicatesHere)
-      try self.duplicatesThere.append(result.duplicatesThere)
+      try self.onlyThere.append(self.counted(result.leftThere))
+      let (ours, theirs) = (self.counted(result.duplicatesHere), self.counted(result.duplicatesThere))
+      try self.duplicatesHere.append(ours)
+      try self.duplicatesThere.append(theirs)
       self.tally.withLock { tally in
-        for mark in result.duplicatesHere { tally.add(.duplicateHere, mark) }
-        for mark in result.duplicatesThere { tally.add(.duplicateThere, mark) }
+        for mark in ours { tally.add(.duplicateHere, mark) }
+        for mark in theirs { tally.add(.duplicateThere, mark) }
       }
     }
   }
 
+  private func isCounted(_ time: Int64) -> Bool { window?.counts(time) ?? true }
+
+  private func counted(_ marks: [EventMark]) -> [EventMark] {
+    window == nil ? marks : marks.filter { isCounted($0.time) }
+  }
+
+  /// Matches what the plan withholds with what is left of the control.
+  private func match(_ marks: [EventMark], _ result: inout Matcher.Result, _ matcher: Matcher) throws(WeirError) {
+    let found = matcher.match(marks, result.leftThere)
+    try withheld.append(
+      // What neither side passed on is not compared.
+      found.pairs.filter { $0.there.outcome == 0 && isCounted($0.there.time) }.map { pair in
+        var mark = pair.there
+        mark.outcome = pair.here.outcome
+        return mark
+      })
+    result.leftThere = found.leftThere + found.duplicatesThere
+    result.leftHere += found.leftHere
+  }
+
   private func take(_ pairs: [MatchedPair], _ way: MatchWay) throws(WeirError) {
-    var ordered = SpillWriter(order)
+    var ordered: [OrderedPair] = []
     var different: [DifferingPair] = []
     var given: [EventMark] = []
     var found = Tally()
-    for pair in pairs {
+    for pair in pairs where isCounted(pair.here.time) {
       found.byWay[way, default: 0] += 1
       guard pair.there.outcome == 0 else {
         var mark = pair.here
@@ -177,37 +225,29 @@ final class Reconciler<Here: EventSource, There: EventSource>: Sendable {
         different.append(DifferingPair(here: pair.here.place, there: pair.there.place, mark: pair.here))
       }
       if isLate(pair, way) { found.add(.late, pair.here) }
-      try ordered.append(
-        OrderedPair(sequence: pair.here.sequence, here: pair.here.place, there: pair.there.place, mark: pair.here),
-        by: pair.here.sequence)
+      ordered.append(
+        OrderedPair(sequence: pair.here.sequence, here: pair.here.place, there: pair.there.place, mark: pair.here))
     }
-    try ordered.finish()
+    try order.append(ordered)
     try differing.append(different)
     try dropped.append(given)
     tally.withLock { [found] in $0.add(found) }
   }
 
   private func isLate(_ pair: MatchedPair, _ way: MatchWay) -> Bool {
-    if Int64(pair.there.delay) * 1_000_000 > rules.lateAfter { return true }
+    if Int64(pair.there.delay) * 1_000_000 > rules.lateTime { return true }
     let (later, isOver) = pair.there.time.subtractingReportingOverflow(pair.here.time)
-    return way != .content && !isOver && later > rules.lateAfter
+    return way != .content && !isOver && later > rules.lateTime
   }
 
   // MARK: The order
 
-  private func judgeOrder(_ file: SpilledFile<OrderedPair>) throws(WeirError) {
-    let pairs = try file.records().sorted { ($0.sequence, $0.here) < ($1.sequence, $1.here) }
-    try file.remove()
+  private func checkOrder() throws(WeirError) {
     var found = Tally()
-    var start = 0
-    while start < pairs.count {
-      var end = start
-      while end < pairs.count, pairs[end].sequence == pairs[start].sequence { end += 1 }
-      for index in EventOrder.outOfOrder(pairs[start..<end].map(\.there)) {
-        found.add(.outOfOrder, pairs[start + index].name, pairs[start + index].time)
-      }
-      start = end
+    try OrderCheck(order, mostPairs: Self.pairsInOrder).forEachOutOfOrder { pair in
+      found.add(.outOfOrder, pair.name, pair.time)
     }
+    try order.remove()
     tally.withLock { [found] in $0.add(found) }
   }
 
@@ -224,28 +264,11 @@ final class Reconciler<Here: EventSource, There: EventSource>: Sendable {
     try there.read(at: byPlace.map(\.there).sorted()) { event, place throws(WeirError) in
       guard let pair = partners[place], let own = ours[pair.here] else { return }
       let differences = comparison.differences(own, event)
-      // Names that occur twice in an event, of which the last counts.
-      found.add(differences.isEmpty ? .identical : .differing, pair.name, pair.time)
-      for difference in differences { found.add(difference, pair, own, event) }
+      // Of names that occur twice in an event the last one counts: then nothing may differ.
+      if differences.isEmpty { return found.add(.identical, pair.name, pair.time) }
+      found.add(differences, pair, own, event)
     }
     tally.withLock { [found] in $0.add(found) }
-  }
-}
-
-/// Two matched events, for the check of their order.
-struct OrderedPair: BitwiseCopyable, Sendable {
-  var sequence: UInt64
-  var here: UInt64
-  var there: UInt64
-  var time: Int64
-  var name: UInt64
-
-  init(sequence: UInt64, here: UInt64, there: UInt64, mark: EventMark) {
-    self.sequence = sequence
-    self.here = here
-    self.there = there
-    time = mark.time
-    name = UInt64(mark.name)
   }
 }
 

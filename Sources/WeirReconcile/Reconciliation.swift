@@ -1,296 +1,141 @@
 // Reconciliation: a log held against a control, with the reason for each difference.
 
-package import Weir
-package import WeirDelivery
-
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
+public import Weir
+public import WeirDelivery
 
 /// Holds the events of a log against those of a control, event by event.
-package struct Reconciliation: Sendable {
+///
+/// ```swift
+/// var options = Reconciliation.Options()
+/// options.rules.keyFields = ["order"]
+/// let reconciliation = try Reconciliation(log: "events", against: "control.jsonl", options: options)
+/// print(try reconciliation.run().text)
+/// ```
+///
+/// What the verdicts mean, and how events match, is in the guide Reconciliation.
+///
+/// **Cost.** Two threads, ``Options/memoryBytes`` at most, and scratch files of about 100 bytes an event.
+///
+/// **Crash.** Nothing is kept: a comparison that was killed is run again. Scratch files of a killed process are left.
+public struct Reconciliation: Sendable {
   /// What is compared, and how.
-  package struct Options: Sendable {
-    package var rules = ComparisonRules()
+  public struct Options: Sendable {
+    public var rules = ComparisonRules()
     /// The form of the control's lines; `nil` to tell it from each line.
-    package var form: ControlForm?
+    public var form: ControlForm?
     /// What a provider gets of the log's events, if the control is behind that provider.
-    package var entry: DeliveryPlan.Entry?
+    public var entry: DeliveryPlan.Entry?
     /// The provider that led to the control, whose accounts say what did not arrive; `nil` for none.
-    package var provider: String?
+    public var provider: String?
+    /// The path of a second control, which got the same events; `nil` for none. A field is then blamed only if it
+    /// differs more often than the two controls differ from each other.
+    public var again: String?
     /// The field of the log's events with the id that another program gave; `nil` for none.
-    package var foreignID: String?
-    /// The memory for what is matched at once, in bytes.
-    package var memoryBytes = 512 << 20
-    package var threads = 2
+    public var foreignID: String?
+    /// The memory for what is matched at once, in bytes. Default 512 MiB.
+    public var memoryBytes = 512 << 20
+    /// The directory for scratch files; `nil` for that of the environment variable `TMPDIR`, or `/tmp`.
+    public var scratch: String?
     /// Whether the examples show sensitive values.
-    package var showsSensitive = false
+    public var showsSensitive = false
 
-    package init() {}
+    var threads = 2
+
+    public init() {}
   }
 
   /// Below this many partitions nothing is gained.
   private static let partitions = 16...1_024
   /// Marks are sorted, and a file's text and the events of a part are in memory beside them.
   private static let memoryShare = 8
-  /// The number of examples of one verdict.
-  private static let mostExamples = 5
-  /// The number of marks that are looked at at once.
-  private static let marksAtOnce = 1 << 20
 
-  private let log: LogDirectory
-  private let here: LogSource
-  private let there: Control
-  private let options: Options
+  let log: LogDirectory
+  let options: Options
+  let here: LogSource
+  /// What the log and its copy have in common.
+  let equal: EqualSegments
+  let there: ControlSource
+  private let again: ControlSource?
 
-  private enum Control: Sendable {
-    case lines(JSONLinesSource)
-    case table(CSVSource)
-    case log(LogSource)
-
-    var byteCount: Int {
-      switch self {
-      case .lines(let source): source.file.byteCount
-      case .table(let source): source.file.byteCount
-      case .log(let source): source.range.count * 100
-      }
+  /// Opens both sides.
+  ///
+  /// The control is a log that a ``Control`` recorded, a copy of the log, or a file: a table if its name ends in
+  /// `.csv`, and otherwise JSON Lines.
+  ///
+  /// Throws `missing` if a side is not there, `invalid` for a table without a column for the name, and what an
+  /// `EventReader` throws.
+  public init(log: String, against control: String, options: Options = Options()) throws(WeirError) {
+    let here = try LogSource(log, entry: options.entry, foreignIDPath: options.foreignID)
+    let again: ControlSource? =
+      if let path = options.again { try ControlSource(path, form: options.form) } else { nil }
+    guard ControlSource.isDirectory(control), try LogSource(control).isCopy(of: here) else {
+      self.init(LogDirectory(log), here, try ControlSource(control, form: options.form), again, options)
+      return
     }
+    // What a plan maps is not equal any more.
+    let equal = options.entry == nil ? try EqualSegments(log, control, threads: options.threads) : EqualSegments()
+    self.init(
+      LogDirectory(log), LogSource(here, without: equal), .log(LogSource(try LogSource(control), without: equal)),
+      again, options, equal)
   }
 
-  /// Opens both sides. A directory is a log, and a file whose name ends in `.csv` is a table. Throws `missing` if one is not there.
-  package init(log: String, against control: String, options: Options) throws(WeirError) {
-    self.log = LogDirectory(log)
+  init(
+    _ log: LogDirectory, _ here: LogSource, _ there: ControlSource, _ again: ControlSource?, _ options: Options,
+    _ equal: EqualSegments = EqualSegments()
+  ) {
+    self.log = log
     self.options = options
-    here = try LogSource(log, entry: options.entry, foreignIDPath: options.foreignID)
-    there = try Self.control(control, here, options.form)
+    self.here = here
+    self.equal = equal
+    self.there = there
+    self.again = again
   }
 
-  private static func control(
-    _ path: String, _ here: LogSource, _ form: ControlForm?
-  ) throws(WeirError) -> Control {
-    if Self.isDirectory(path) {
-      let log = try LogSource(path)
-      return .log(try log.isCopy(of: here) ? log : LogSource(path, isControl: true))
-    }
-    let file = try ControlFile(path)
-    return CSVSource.isTable(path) ? .table(try CSVSource(file)) : .lines(JSONLinesSource(file: file, form: form))
-  }
-
-  private static func isDirectory(_ path: String) -> Bool { (try? SystemCalls().openDirectory(path)) != nil }
-
-  /// Compares. Scratch files, 64 bytes an event, are made in a directory that is there and empty.
-  package func run(
-    scratch: String, _ progress: @Sendable (String) -> Void = { _ in }
+  /// Compares. `progress` is told what is done now.
+  ///
+  /// Throws `full` or `io` if scratch files can't be written, `invalid` if ``Options/provider`` is none of the log's,
+  /// and what an `EventReader` throws.
+  public func run(
+    _ progress: @Sendable (String) -> Void = { _ in }
   ) throws(WeirError) -> ReconciliationReport {
-    switch there {
-    case .lines(let source): try run(source, options.rules, scratch, progress)
-    case .table(let source): try run(source, CSVSource.rules(options.rules), scratch, progress)
-    case .log(let source): try run(source, options.rules, scratch, progress)
-    }
+    try run(in: nil, progress).report
   }
 
-  private func run<There: EventSource>(
-    _ there: There, _ rules: ComparisonRules, _ scratch: String, _ progress: @Sendable (String) -> Void
-  ) throws(WeirError) -> ReconciliationReport {
-    let directory = try SystemCalls().openDirectory(scratch)
-    // A line with an event has a hundred bytes or more.
-    let marks = here.range.count + self.there.byteCount / 100
-    let partitions = marks * MemoryLayout<EventMark>.stride * Self.memoryShare / max(1, options.memoryBytes)
-    let reconciler = Reconciler(
-      here, there, rules,
+  /// A report, and what the next window has to know.
+  struct Result: Sendable {
+    var report: ReconciliationReport
+    var start: ComparisonWindow.Start
+    var explained: [Offset: UInt64]
+  }
+
+  /// Compares the events of a window, or all.
+  func run(
+    in window: ComparisonWindow?, _ progress: @Sendable (String) -> Void = { _ in }
+  ) throws(WeirError) -> Result {
+    let folder = try ScratchDirectory(in: options.scratch)
+    defer { folder.remove() }
+    var noise: Noise?
+    if let again {
+      let reconciler = reconciler(there, again, there.roughCount, window, in: try folder.directory("control"))
+      noise = Noise(try reconciler.run { progress("control and control: \($0)") }, reconciler.names)
+    }
+    let reconciler = reconciler(here, there, here.range.count, window, in: try folder.directory("log"))
+    var tally = try reconciler.run(progress)
+    if let times = equal.times { tally.add(timesThere: times) }
+    progress("asking for the reasons")
+    var maker = ReportMaker(self, noise, window, reconciler, tally)
+    let report = try maker.report()
+    return Result(report: report, start: tally.start(after: window?.start ?? .init()), explained: maker.explained)
+  }
+
+  private func reconciler<Here: EventSource>(
+    _ here: Here, _ there: ControlSource, _ count: Int, _ window: ComparisonWindow?, in directory: Descriptor
+  ) -> Reconciler<Here, ControlSource> {
+    let bytes = (count + there.roughCount) * MemoryLayout<EventMark>.stride * Self.memoryShare
+    let partitions = bytes / max(1, options.memoryBytes)
+    return Reconciler(
+      here, there, there.rules(self.there.rules(options.rules)), window,
       partitions: min(max(partitions, Self.partitions.lowerBound), Self.partitions.upperBound),
       threads: options.threads, in: directory)
-    let tally = try reconciler.run(progress)
-    progress("asking for the reasons")
-    var reporting = Reporting(log, here, there, options, reconciler, tally)
-    return try reporting.report()
-  }
-
-  /// Makes a report of what a reconciler found.
-  private struct Reporting<There: EventSource> {
-    private let log: LogDirectory
-    private let here: LogSource
-    private let there: There
-    private let options: Options
-    private let reconciler: Reconciler<LogSource, There>
-    private var tally: Tally
-    private var reasons: [ReconciliationReport.ReasonCount] = []
-    private var examples: [ReconciliationReport.Sample] = []
-    /// Places of events that become examples, by verdict and reason.
-    private var chosen: [(verdict: ReconciliationReport.Verdict, reason: String?, mark: EventMark)] = []
-
-    init(
-      _ log: LogDirectory, _ here: LogSource, _ there: There, _ options: Options,
-      _ reconciler: Reconciler<LogSource, There>, _ tally: Tally
-    ) {
-      self.log = log
-      self.here = here
-      self.there = there
-      self.options = options
-      self.reconciler = reconciler
-      self.tally = tally
-    }
-
-    mutating func report() throws(WeirError) -> ReconciliationReport {
-      try explainOnlyHere()
-      try explainOnlyThere()
-      for (verdict, file) in [
-        (ReconciliationReport.Verdict.duplicateHere, reconciler.duplicatesHere),
-        (.duplicateThere, reconciler.duplicatesThere),
-      ] {
-        for mark in try file.records(0..<min(Self.most, file.count)) { chosen.append((verdict, nil, mark)) }
-      }
-      try makeExamples()
-      var report = ReconciliationReport()
-      report.here = tally.here
-      report.there = tally.there
-      report.unreadable = tally.unreadable
-      report.offsets = here.range
-      report.byWay = tally.byWay
-      report.firstDivergence = tally.firstDivergence.map { Timestamp(nanosecondsSince1970: $0) }
-      for (name, counts) in tally.byName {
-        report.all.add(counts)
-        report.byName[self.name(name), default: .init()].add(counts)
-      }
-      report.fields = tally.fields.map { key, count in
-        .init(name: name(key.name), path: key.path, kind: key.kind, count: count)
-      }.sorted { ($1.count, $0.name, $0.path, $0.kind) < ($0.count, $1.name, $1.path, $1.kind) }
-      report.reasons = reasons.sorted { ($1.count, $0.reason) < ($0.count, $1.reason) }
-      report.samples = examples
-      return report
-    }
-
-    private static var most: Int { Reconciliation.mostExamples }
-    private static var mostDiffering: Int { 10 }
-
-    private func name(_ number: UInt64) -> String {
-      reconciler.names.text(of: UInt16(truncatingIfNeeded: number)) ?? "(other names)"
-    }
-
-    // MARK: Reasons
-
-    /// Counts an event that is on one side only, with what explains it.
-    private mutating func count(
-      _ mark: EventMark, _ verdict: ReconciliationReport.Verdict, _ reason: String?, _ counts: inout [String: UInt64]
-    ) {
-      tally.add(verdict, mark)
-      if reason == nil { tally.add(.unknown, mark) }
-      let text = reason ?? "unknown"
-      counts[text, default: 0] += 1
-      if counts[text, default: 0] <= UInt64(Self.most) { chosen.append((verdict, text, mark)) }
-    }
-
-    private mutating func explainOnlyHere() throws(WeirError) {
-      var counts: [String: UInt64] = [:]
-      for mark in try marks(reconciler.dropped) {
-        let outcome = reconciler.outcomes.text(of: mark.outcome) ?? "other outcomes"
-        count(mark, .onlyHere, "the control did not pass it on: \(outcome)", &counts)
-      }
-      let states = try providerStates()
-      for mark in try marks(reconciler.onlyHere) {
-        var reason: String?
-        if let (provider, states) = states { reason = Self.reason(states(mark.place), at: provider) }
-        count(mark, .onlyHere, reason ?? outside(mark.time), &counts)
-      }
-      add(counts, .onlyHere)
-    }
-
-    private mutating func explainOnlyThere() throws(WeirError) {
-      var counts: [String: UInt64] = [:]
-      var losses = here.losses(tolerance: options.rules.tolerance)
-      for mark in try marks(reconciler.onlyThere).sorted(by: { $0.time < $1.time }) {
-        count(mark, .onlyThere, losses.reason(at: mark.time), &counts)
-      }
-      add(counts, .onlyThere)
-    }
-
-    private mutating func add(_ counts: [String: UInt64], _ verdict: ReconciliationReport.Verdict) {
-      for (reason, count) in counts { reasons.append(.init(verdict: verdict, reason: reason, count: count)) }
-    }
-
-    private func marks(_ file: SpilledFile<EventMark>) throws(WeirError) -> [EventMark] { try file.records() }
-
-    /// Why an event of this time can't be in the control; `nil` if it can.
-    private func outside(_ time: Int64) -> String? {
-      guard let span = tally.timesThere else { return nil }
-      if time < span.lowerBound.subtractingClamped(options.rules.tolerance) {
-        return "before the control's first event"
-      }
-      return time > span.upperBound.addingClamped(options.rules.tolerance) ? "after the control's last event" : nil
-    }
-
-    /// The provider that led to the control, and what is noted about its events; `nil` if no provider is named.
-    private func providerStates() throws(WeirError) -> (String, (Offset) -> DeliveryStates.State?)? {
-      guard let provider = options.provider else { return nil }
-      let states = DeliveryStates(log)
-      repeat { _ = try states.update() } while states.isBehind
-      guard let index = states.providers.firstIndex(of: provider) else {
-        let names = states.providers.joined(separator: ", ")
-        throw WeirError(
-          .invalid, "\(log.path) has no provider \(provider); its providers are \(names.isEmpty ? "none" : names)",
-          path: log.path)
-      }
-      return (provider, { states.states(of: $0)[index] })
-    }
-
-    private static func reason(_ state: DeliveryStates.State?, at provider: String) -> String? {
-      switch state {
-      case .pending, .given: "not delivered yet to \(provider)"
-      case .rejected: "rejected by \(provider): in its dead letters"
-      case .withheld: "withheld by the mapper of \(provider)"
-      case .before: "captured before \(provider) began"
-      case .acknowledged, nil: nil
-      }
-    }
-
-    // MARK: Examples
-
-    private mutating func makeExamples() throws(WeirError) {
-      for (key, found) in tally.examples.sorted(by: { tally.fields[$0.key] ?? 0 > tally.fields[$1.key] ?? 0 }) {
-        for example in found.prefix(1) where examples.count < Self.mostDiffering {
-          examples.append(
-            .init(
-              verdict: .differing, name: name(key.name), reason: "\(key.path): \(key.kind.rawValue)",
-              here: text(example.here),
-              there: text(example.there)))
-        }
-      }
-      for (verdict, reason, mark) in chosen {
-        var shown: ComparedEvent?
-        let isHere = [.onlyHere, .duplicateHere].contains(verdict)
-        if isHere {
-          try here.read(at: [mark.place]) { event, _ in shown = event }
-        } else {
-          try there.read(at: [mark.place]) { event, _ in shown = event }
-        }
-        let text = shown.map { self.text($0) }
-        examples.append(
-          .init(
-            verdict: verdict, name: name(UInt64(mark.name)), reason: reason, here: isHere ? text : nil,
-            there: isHere ? nil : text))
-      }
-    }
-
-    /// An event as JSON. Values that are sensitive in the log are replaced on both sides.
-    private func text(_ event: ComparedEvent) -> String {
-      let sensitive = here.sensitiveFields(of: event.name)
-      var fields = event.fields
-      if !options.showsSensitive, !sensitive.isEmpty {
-        fields = FieldObject(
-          fields.map { member in
-            sensitive.contains(member.name) ? FieldObject.Member(name: member.name, value: .redacted) : member
-          })
-      }
-      var members: [(String, FieldValue)] = [("event", .string(event.name))]
-      if event.time != .min {
-        members.insert(("time", .string(Timestamp(nanosecondsSince1970: event.time).description)), at: 0)
-      }
-      if let user = event.user { members.append(("user", .string(user))) }
-      if let id = event.id { members.append(("id", .string(id.description))) }
-      members.append(("fields", .object(fields)))
-      return ReportJSON.text(.object(FieldObject(members)))
-    }
   }
 }

@@ -4,6 +4,7 @@
 #   make crash-replay-short a part of it, as make test runs it
 #   make crash-replay-twins faults put into the library, each of which has to be found (TWIN=)
 #   make delivery-twins     faults put into the order in which delivery makes things durable: each has to be found
+#   make reconcile-twins    the same of what matches events with a control
 #   make power-cut          ROUNDS (300) power cuts of ext4 and xfs, as root; installs what makes and breaks disks
 #   make disks-long         a full disk at every size, and every system call failing
 
@@ -70,11 +71,14 @@ crash-replay-twins: need-c
 	@mkdir -p $(REPLAY)
 	Tests/CrashReplay/Twins/try.sh $(REPLAY) '$(CC)' $(TWIN)
 
-# The same of delivery, which is in Swift. Builds the package for each.
-.PHONY: delivery-twins
+# The same of delivery, and of reconciliation, which are in Swift. Builds the package for each.
+.PHONY: delivery-twins reconcile-twins
+
+reconcile-twins: need-swift need-lz4
+	Tests/CrashReplay/Twins/try-swift.sh Reconciliation WeirReconcileTests $(BUILD) $(SWIFT) $(JOBS) $(TWIN)
 
 delivery-twins: need-swift need-lz4
-	Tests/CrashReplay/Twins/try-delivery.sh $(BUILD) $(SWIFT) $(JOBS) $(TWIN)
+	Tests/CrashReplay/Twins/try-swift.sh Delivery WeirDeliveryTests $(BUILD) $(SWIFT) $(JOBS) $(TWIN)
 
 # Disks: power cuts of real file systems, and the long forms of the checks that `make test` runs a sample of. They need
 # root; what can't be done is skipped, aloud.

@@ -1,6 +1,7 @@
 // page: Sources/Weir/Weir.docc/Guides/Reconciliation.md
 
 import Foundation
+import Logging
 import Testing
 import Weir
 import WeirReconcile
@@ -32,5 +33,26 @@ import WeirTesting
     // end
     try control.close()
     #expect(try EventReader(directory: directory).next()?.fields["order"] == .int(41))
+  }
+
+  @Test func `a program compares while both are written`() async throws {
+    let directory = FileManager.default.temporaryDirectory.appending(path: "weir-running-\(UUID())").path
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    let control = try Control(directory: directory + "/control")
+    try Control(directory: directory + "/events").close()
+    let logger = Logger(label: "shop")
+    // snippet
+    let comparing = Task {
+      try await Reconciliation.run(
+        log: directory + "/events", against: directory + "/control", every: .seconds(60), delay: .seconds(120)
+      ) { report in
+        if !report.passes { logger.warning("\(report.text)") }
+      }
+    }
+    // end
+    comparing.cancel()
+    await #expect(throws: CancellationError.self) { try await comparing.value }
+    try control.close()
   }
 }

@@ -115,13 +115,13 @@ struct ListedSource: EventSource {
         streams.expect(.onlyThere)
       case 2:
         streams.here.append(own)
-        there += [(other, place), (other, nil)]
+        there += [(other, place), (other, place)]
         streams.expect(.identical)
         streams.expect(.duplicateThere)
       case 3 where way != .id:
         own.id = EventID(opening: 8, sequence: UInt64(number))
         streams.here += [own, own]
-        there.append((other, nil))
+        there.append((other, (here: place.here, sequence: own.user ?? "8")))
         streams.expect(.identical)
         streams.expect(.duplicateHere)
       case 4, 5:
@@ -144,7 +144,9 @@ struct ListedSource: EventSource {
     }
     if Bool.random(using: &random) { there.shuffle(using: &random) }
     streams.there = there.map(\.event)
-    streams.partners = there.map(\.partner)
+    // Of two equal events the first one is the partner.
+    var taken: Set<Int> = []
+    streams.partners = there.map(\.partner).map { $0.flatMap { taken.insert($0.here).inserted ? $0 : nil } }
     return streams
   }
 
@@ -184,10 +186,7 @@ struct ListedSource: EventSource {
         threads: .random(in: 1...3, using: &random))
       var found = counts(tally)
       // What is out of order is what a shuffle made of the pairs: counted apart, by hand.
-      let isOrdered = streams.partners.allSatisfy { $0 != nil }
-      if isOrdered {
-        #expect(found[.outOfOrder] ?? 0 == outOfOrder(streams), "round \(round), seed \(seed)")
-      }
+      #expect(found[.outOfOrder] ?? 0 == outOfOrder(streams), "round \(round), seed \(seed)")
       found[.outOfOrder] = nil
       #expect(found == streams.expected, "round \(round), seed \(seed)")
       let fields = Dictionary(
@@ -234,7 +233,7 @@ struct ListedSource: EventSource {
       ComparedEvent(name: "e", user: "u", time: seconds * Self.second, fields: ["x": x])
     }
     var rules = ComparisonRules()
-    rules.tolerance = 9 * Self.second
+    rules.tolerance = .seconds(9)
     let found = counts(try reconcile([event(0, 1), event(10, 2)], [event(9, 3), event(14, 4)], rules))
     #expect(found[.differing] == 2)
     #expect(found[.onlyHere] == nil && found[.onlyThere] == nil)
@@ -249,7 +248,7 @@ struct ListedSource: EventSource {
 
   @Test func `rules make values alike on both sides`() throws {
     var rules = ComparisonRules()
-    rules.ignored = [.init("sent_*")]
+    rules.ignored = ["sent_*"]
     rules.cleanings = [
       .init("email", [.trim, .lowercase]), .init("total", [.round(digits: 1)]), .init("coupon", [.nullIsMissing]),
       .init("count", [.untyped]),

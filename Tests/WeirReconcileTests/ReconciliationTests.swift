@@ -28,8 +28,11 @@ import WeirTesting
       let scratch = directory + "/scratch"
       try FileManager.default.createDirectory(atPath: scratch, withIntermediateDirectories: false)
       var options = Reconciliation.Options()
+      options.scratch = scratch
       change(&options)
-      return try Reconciliation(log: log, against: file, options: options).run(scratch: scratch)
+      let report = try Reconciliation(log: log, against: file, options: options).run()
+      #expect(try FileManager.default.contentsOfDirectory(atPath: scratch).isEmpty)
+      return report
     }
   }
 
@@ -130,12 +133,10 @@ import WeirTesting
       }
       try tracker.close()
       try control.close()
-      let scratch = "\(parent)/scratch"
-      try FileManager.default.createDirectory(atPath: scratch, withIntermediateDirectories: false)
       var options = Reconciliation.Options()
       options.rules.keyFields = ["n"]
       let report = try Reconciliation(log: "\(parent)/events", against: "\(parent)/control", options: options)
-        .run(scratch: scratch)
+        .run()
       #expect(report.all[.identical] == 20)
       #expect(report.all[.differing] == 5)
       #expect(report.fields.map(\.kind) == [.truncated])
@@ -154,10 +155,8 @@ import WeirTesting
       for number in 0..<100 { tracker.track("e", fields: ["n": .int(Int64(number % 10))]) }
       try tracker.close()
       try FileManager.default.copyItem(atPath: "\(parent)/events", toPath: "\(parent)/copy")
-      let scratch = "\(parent)/scratch"
-      try FileManager.default.createDirectory(atPath: scratch, withIntermediateDirectories: false)
       let report = try Reconciliation(log: "\(parent)/events", against: "\(parent)/copy", options: .init())
-        .run(scratch: scratch)
+        .run()
       #expect(report.all.byVerdict == [.identical: 100])
       #expect(report.byWay == [.id: 100])
     }
@@ -210,6 +209,105 @@ import WeirTesting
       let report = try reconcile(
         directory, String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init), as: "export.csv")
       #expect(report.all[.identical] == 50)
+    }
+  }
+
+  @Test func `what the plan withholds is a reason`() throws {
+    try withDirectory { directory in
+      let tracker = try Tracker(directory: directory, configuration: quiet())
+      for number in 0..<6 { tracker.track(number < 2 ? "debug" : "e", fields: ["n": .int(Int64(number))]) }
+      try tracker.close()
+      let lines = try events(directory).map(line)
+      let plan = DeliveryPlan.Entry("shop", mapper: .only { $0.name == "e" })
+      let report = try reconcile(directory, lines) { $0.entry = plan }
+      #expect(report.here == 4 && report.there == 6)
+      #expect(report.all[.identical] == 4)
+      #expect(reasons(report) == ["withheld by the plan": 2])
+      let alike = try reconcile(directory, Array(lines.dropFirst(2))) { $0.entry = plan }
+      #expect(alike.passes && alike.all[.identical] == 4)
+      // An event that is withheld is the partner of none that is not.
+      let byContent = lines.dropFirst(2).map { $0.replacing(#/"id":"[^"]*"/#, with: #""n2":0"#) }
+      #expect(try reconcile(directory, byContent) { $0.entry = plan }.all[.onlyThere] == 0)
+    }
+  }
+
+  @Test func `a field is not blamed for what the control differs in itself`() throws {
+    try withDirectory { directory in
+      let tracker = try Tracker(directory: directory, configuration: quiet())
+      for number in 0..<400 {
+        tracker.track("e", fields: ["n": .int(Int64(number)), "sent": .int(0), "total": .int(9)])
+      }
+      try tracker.close()
+      let all = try events(directory)
+      // Each control has a number of its own in half of the events. Both have another total than the log in ten.
+      func control(_ first: Int, _ wrong: Int) -> [String] {
+        all.enumerated().map { index, event in
+          var text = line(event)
+          if index % 2 == first { text = text.replacing(#""sent":0"#, with: #""sent":\#(first + 1)"#) }
+          if index % 40 == 5, wrong > 0 { text = text.replacing(#""total":9"#, with: #""total":8"#) }
+          return text
+        }
+      }
+      let again = directory + "/again.jsonl"
+      try Data(control(1, 10).map { $0 + "\n" }.joined().utf8).write(to: URL(fileURLWithPath: again))
+      let alone = try reconcile(directory, control(0, 10))
+      #expect(alone.all[.differing] == 210)
+      let report = try reconcile(directory, control(0, 10)) { $0.again = again }
+      #expect(report.all[.differing] == 10)
+      #expect(report.all[.noise] == 200)
+      #expect(report.all[.identical] == 190)
+      let blamed = Dictionary(report.fields.map { ($0.path, $0.noise?.isBlamed) }) { first, _ in first }
+      #expect(blamed == ["sent": false, "total": true])
+      #expect(report.firstDivergence == all[5].time)
+      #expect(report.samples.allSatisfy { $0.difference?.path == "total" })
+      #expect(!report.passes)
+      let silent = try reconcile(directory, control(0, 0)) { $0.again = again }
+      #expect(silent.passes && silent.firstDivergence == nil)
+    }
+  }
+
+  @Test(arguments: [false, true]) func `equal segments are not read`(_ areBatches: Bool) throws {
+    try withDirectory { parent in
+      let log = parent + "/log"
+      let tracker = try Tracker(directory: log, configuration: quiet())
+      let text = String(repeating: "0123456789", count: 20)
+      for number in 0..<20_000 {
+        tracker.track("e\(number % 2)", fields: ["n": .int(Int64(number)), "t": .string(text)])
+      }
+      try tracker.close()
+      if areBatches { _ = try LogDirectory(log).batch() }
+      let copy = parent + "/copy"
+      try FileManager.default.copyItem(atPath: log, toPath: copy)
+      let found = try EqualSegments(log, copy, threads: 2)
+      #expect(found.offsets.count > 3)
+      #expect(found.events == 20_000)
+      let report = try Reconciliation(log: log, against: copy).run()
+      #expect(report.passes && report.all[.identical] == 20_000 && report.here == 20_000 && report.there == 20_000)
+      #expect(report.byName.isEmpty)
+      // A byte of an event in the middle: the segment is read, and the event is found.
+      let name = try FileManager.default.contentsOfDirectory(atPath: copy).filter { $0.contains(".weir") }.sorted()[2]
+      var bytes = try Data(contentsOf: URL(fileURLWithPath: "\(copy)/\(name)"))
+      bytes[bytes.count / 2] ^= 1
+      try bytes.write(to: URL(fileURLWithPath: "\(copy)/\(name)"))
+      #expect(try LogDirectory(copy).verify().findings > 0)
+    }
+  }
+
+  @Test func `a copy that lacks the end of a log differs in the end`() throws {
+    try withDirectory { parent in
+      let (log, copy) = (parent + "/log", parent + "/copy")
+      let tracker = try Tracker(directory: log, configuration: quiet())
+      for number in 0..<9 { tracker.track("e\(number % 2)", fields: ["n": .int(Int64(number))]) }
+      try tracker.close()
+      try FileManager.default.copyItem(atPath: log, toPath: copy)
+      let again = try Tracker(directory: log, configuration: quiet())
+      again.track("e1", fields: ["n": 9])
+      try again.close()
+      let report = try Reconciliation(log: log, against: copy).run()
+      #expect(report.here == 10 && report.there == 9)
+      #expect(report.all[.identical] == 9 && report.all[.onlyHere] == 1)
+      #expect(report.byName["e0"]?[.identical] == 5 && report.byName["e1"]?[.identical] == 4)
+      #expect(reasons(report) == ["after the control's last event": 1] || reasons(report) == ["unknown": 1])
     }
   }
 

@@ -29,7 +29,9 @@ static void take(const segment_scan *scan, weir_segment *segment) {
                             .overwritten = seal->dropped[WEIR_LOST_OVERWRITTEN],
                             .in_holes = seal->dropped[LOST_IN_HOLES],
                             .content_bytes = scan->file_bytes,
-                            .file_bytes = scan->disk_bytes};
+                            .file_bytes = scan->disk_bytes,
+                            .first_ns = seal->first_ns,
+                            .last_ns = seal->last_ns};
 }
 
 /* Reads header and seal. 0, -EBADMSG if one of them is not good, or another negative errno. */

@@ -53,6 +53,8 @@ package struct SegmentSummary: Hashable, Sendable {
   package var overwritten: UInt64
   package var inHoles: UInt64
   package var fileBytes: UInt64
+  /// The earliest and the latest time of the events, in nanoseconds since 1970; `nil` without events.
+  package var times: ClosedRange<Int64>?
 
   /// The name of the log's directory at a destination.
   package var logName: String { SegmentFile.name(ofLog: logID) }
@@ -75,6 +77,7 @@ package struct SegmentSummary: Hashable, Sendable {
     overwritten = core.overwritten
     inHoles = core.in_holes
     fileBytes = core.file_bytes
+    times = core.events > 0 && core.first_ns <= core.last_ns ? core.first_ns...core.last_ns : nil
   }
 
   /// Whether two files hold the same segment, raw or compressed.

@@ -164,18 +164,34 @@ package struct SystemCalls: Sendable {
 
   /// Reads `count` bytes at a position of a file; fewer only at the end of the file.
   package func read(_ file: Descriptor, _ count: Int, at position: Int) throws(WeirError) -> [UInt8] {
+    try values(file, count, at: position)
+  }
+
+  /// Reads `count` plain values at a position of a file; fewer only at the end of the file.
+  package func values<Value: BitwiseCopyable>(
+    _ file: Descriptor, _ count: Int, at position: Int
+  ) throws(WeirError) -> [Value] {
     let number = file.number
-    var bytes = [UInt8](repeating: 0, count: count)
-    var done = 0
-    while done < count {
-      let from = done
-      let got = try check(.read, file.path) {
-        bytes.withUnsafeMutableBytes { pread(number, $0.baseAddress! + from, count - from, position + from) }
+    var failure: WeirError?
+    let values = [Value](unsafeUninitializedCapacity: count) { values, filled in
+      let bytes = UnsafeMutableRawBufferPointer(values)
+      var done = 0
+      do throws(WeirError) {
+        while done < bytes.count {
+          let from = done
+          let got = try check(.read, file.path) {
+            pread(number, bytes.baseAddress! + from, bytes.count - from, position + from)
+          }
+          if got == 0 { break }
+          done += got
+        }
+      } catch {
+        failure = error
       }
-      if got == 0 { break }
-      done += got
+      filled = done / MemoryLayout<Value>.stride
     }
-    return Array(bytes[..<done])
+    if let failure { throw failure }
+    return values
   }
 
   /// Reads a file that a user named, which may be a pipe, from front to back. Reads at most `limit` bytes.
@@ -204,13 +220,17 @@ package struct SystemCalls: Sendable {
     }
   }
 
-  package func write(_ file: Descriptor, _ bytes: [UInt8], at position: Int) throws(WeirError) {
+  /// Writes an array of plain values at a position of a file.
+  package func write<Value: BitwiseCopyable>(
+    _ file: Descriptor, _ values: [Value], at position: Int
+  ) throws(WeirError) {
     let number = file.number
+    let count = values.count * MemoryLayout<Value>.stride
     var done = 0
-    while done < bytes.count {
+    while done < count {
       let from = done
       done += try check(.write, file.path) {
-        bytes.withUnsafeBytes { pwrite(number, $0.baseAddress! + from, bytes.count - from, position + from) }
+        values.withUnsafeBytes { pwrite(number, $0.baseAddress! + from, count - from, position + from) }
       }
     }
   }

@@ -12,15 +12,7 @@ package struct OffsetSet: Hashable, Sendable {
   package private(set) var ranges: [ClosedRange<Offset>] = []
 
   /// Returns the index of the first range that ends at or above `offset`.
-  private func index(of offset: Offset) -> Int {
-    var low = 0
-    var high = ranges.count
-    while low < high {
-      let middle = (low + high) / 2
-      if ranges[middle].upperBound < offset { low = middle + 1 } else { high = middle }
-    }
-    return low
-  }
+  private func index(of offset: Offset) -> Int { ranges.partitioningIndex { $0.upperBound >= offset } }
 
   package init() {}
 

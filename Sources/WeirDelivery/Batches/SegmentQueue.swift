@@ -102,11 +102,6 @@ struct SegmentQueue {
   }
 
   private func firstIndex(above position: Offset) -> Int {
-    var (low, high) = (0, names.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if names[middle].base <= position { low = middle + 1 } else { high = middle }
-    }
-    return low
+    names.partitioningIndex { $0.base > position }
   }
 }

@@ -76,13 +76,8 @@ package struct AcceptedLetters {
 
   /// Returns whether the letter that ends at this offset was accepted.
   package func contains(_ offset: Offset) -> Bool {
-    var low = 0
-    var high = ranges.count
-    while low < high {
-      let middle = (low + high) / 2
-      if ranges[middle].upperBound <= offset { low = middle + 1 } else { high = middle }
-    }
-    return low < ranges.count && ranges[low].contains(offset)
+    let index = ranges.partitioningIndex { $0.upperBound > offset }
+    return index < ranges.count && ranges[index].contains(offset)
   }
 
   private static func joined(_ found: [Range<Offset>]) -> [Range<Offset>] {

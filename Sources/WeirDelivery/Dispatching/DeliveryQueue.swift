@@ -64,14 +64,9 @@ struct DeliveryQueue: Sendable {
   /// Changes the event at this offset if the event still waits for its first call. Returns what `change` returns, and
   /// `false` if there is no such event.
   mutating func changeNew(at offset: Offset, _ change: (inout HeldEvent) -> Bool) -> Bool {
-    var low = gone
-    var high = new.count
-    while low < high {
-      let middle = (low + high) / 2
-      if new[middle].offset < offset { low = middle + 1 } else { high = middle }
-    }
-    guard low < new.count, new[low].offset == offset else { return false }
-    return change(&new[low])
+    let index = new[gone...].partitioningIndex { $0.offset >= offset }
+    guard index < new.count, new[index].offset == offset else { return false }
+    return change(&new[index])
   }
 
   /// Takes the next thing to do. At most `due` new events may go, and at most `most` events in one call.

@@ -194,13 +194,8 @@ struct SettledSpan: Sendable {
   }
 
   private func find(_ offset: Offset) -> Int? {
-    var low = passed
-    var high = runs.count
-    while low < high {
-      let middle = (low + high) / 2
-      if runs[middle].end <= offset { low = middle + 1 } else { high = middle }
-    }
-    return low < runs.count && runs[low].first <= offset ? low : nil
+    let index = runs[passed...].partitioningIndex { $0.end > offset }
+    return index < runs.count && runs[index].first <= offset ? index : nil
   }
 
   /// Moves the position past the settled offsets that follow it.

@@ -248,40 +248,6 @@ private final class ContentPlan: Sendable {
   }
 }
 
-/// A hash of words and bytes. Different in each process, so nothing may store it.
-private struct WordHash: Sendable {
-  private var state: UInt64
-
-  init(_ seed: UInt64) { state = seed }
-
-  var value: UInt64 { Self.mixed(state, 0xe703_7ed1_a0b4_28db) }
-
-  @inline(__always)
-  mutating func add(_ word: UInt64) {
-    state = Self.mixed(state ^ word, 0xa076_1d64_78bd_642f) &+ 0x9e37_79b9_7f4a_7c15
-  }
-
-  mutating func add(_ bytes: UnsafeRawBufferPointer) {
-    add(UInt64(bytes.count))
-    var index = 0
-    while index + 8 <= bytes.count {
-      add(bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self))
-      index += 8
-    }
-    guard index < bytes.count else { return }
-    var word: UInt64 = 0
-    for byte in bytes[index...] { word = word << 8 | UInt64(byte) }
-    add(word)
-  }
-
-  /// Multiplies to 128 bits, and folds the halves: each bit of the result depends on all bits.
-  @inline(__always)
-  private static func mixed(_ one: UInt64, _ other: UInt64) -> UInt64 {
-    let (high, low) = one.multipliedFullWidth(by: other)
-    return high ^ low
-  }
-}
-
 /// What a value is: the integer 1 differs from the text "1".
 private enum Sort: UInt64 {
   case null, bool, int, uint, float, double, string, bytes, uuid, date, array, object

@@ -13,12 +13,15 @@
 
     init() {
       bytes = PackageResources.monitor_html
-      let text = String(decoding: bytes, as: UTF8.self)
-      policy = """
-        default-src 'none'; script-src '\(Self.hash(of: "script", in: text))'; \
-        style-src '\(Self.hash(of: "style", in: text))'; connect-src 'self'; img-src data:; base-uri 'none'; \
-        form-action 'none'; frame-ancestors 'none'
-        """
+      policy = Self.policy(of: String(decoding: bytes, as: UTF8.self))
+    }
+
+    /// What a page may do, for its own script and style.
+    static func policy(of page: String) -> String {
+      """
+      default-src 'none'; script-src '\(hash(of: "script", in: page))'; style-src '\(hash(of: "style", in: page))'; \
+      connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'
+      """
     }
 
     /// The hash of what an element of the page contains.

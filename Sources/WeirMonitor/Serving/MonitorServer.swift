@@ -139,7 +139,20 @@
     private func answer(_ request: Request, _ query: Query, _ channel: any Channel) async throws -> Response {
       switch request.uri.path {
       case "/": return response(page.bytes, "text/html; charset=utf-8")
-      case "/logs": return json(source.list)
+      case "/logs":
+        var response = json(source.list)
+        if configuration.differences != nil {
+          response.headers[HTTPField.Name("Link")!] = "</differences>; rel=related"
+        }
+        return response
+      case "/differences":
+        guard let differences = configuration.differences else {
+          throw MonitorProblem(.notFound, "there is no control; start weir monitor with --against")
+        }
+        let text = differences()
+        var response = response(Array(text.utf8), "text/html; charset=utf-8")
+        response.headers[.contentSecurityPolicy] = MonitorPage.policy(of: text)
+        return response
       case "/stream": return try stream(request, query, channel)
       case "/event":
         guard let offset = query["offset"].flatMap({ Offset($0) }) else {

@@ -216,15 +216,7 @@ private struct FollowedEvents {
   }
 
   /// The index of the first event at or above an offset.
-  private func place(of offset: Offset) -> Int {
-    var low = 0
-    var high = events.count
-    while low < high {
-      let middle = (low + high) / 2
-      if events[middle].offset < offset { low = middle + 1 } else { high = middle }
-    }
-    return low
-  }
+  private func place(of offset: Offset) -> Int { events.partitioningIndex { $0.offset >= offset } }
 
   mutating func add(_ row: EventFeed.Row) {
     let event = Event(

@@ -17,7 +17,7 @@ struct ComparedEvent: Sendable {
   var fields: FieldObject
   /// The fields whose values are sensitive, as far as the side says.
   var sensitive: Set<String> = []
-  /// Why the control did not pass the event on, if it says so.
+  /// Why the side did not pass the event on: the control's outcome, or that the plan withholds the event.
   var outcome: String?
 }
 

@@ -1,7 +1,7 @@
 // ComparisonRules: what counts as the same.
 
 import Weir
-package import WeirDelivery
+import WeirDelivery
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -10,9 +10,11 @@ package import WeirDelivery
 #endif
 
 /// What is compared, and what is made alike before.
-package struct ComparisonRules: Hashable, Sendable {
+///
+/// A field is named by its path, such as `cart.total`; in a pattern `*` stands for any text. `@user` is the user.
+public struct ComparisonRules: Hashable, Sendable {
   /// A change of values on both sides, before they are compared.
-  package enum Step: Hashable, Sendable {
+  public enum Step: Hashable, Sendable {
     /// Without white space at both ends of a text.
     case trim
     /// A text in lower case.
@@ -26,32 +28,52 @@ package struct ComparisonRules: Hashable, Sendable {
   }
 
   /// The steps of the fields that a pattern names.
-  package struct Cleaning: Hashable, Sendable {
-    package var fields: TextPattern
-    package var steps: [Step]
+  public struct Cleaning: Hashable, Sendable {
+    public var fields: String
+    public var steps: [Step]
 
-    package init(_ fields: String, _ steps: [Step]) {
-      self.fields = TextPattern(fields)
+    public init(_ fields: String, _ steps: [Step]) {
+      self.fields = fields
       self.steps = steps
     }
   }
 
-  /// The paths of fields that are not compared, with `*` for any text. ``userPath`` is the user.
-  package var ignored: [TextPattern] = []
-  package var cleanings: [Cleaning] = []
+  /// The share of the events of a name that may differ, be duplicates or be unknown.
+  public struct Band: Hashable, Sendable {
+    /// A pattern.
+    public var names: String
+    /// From 0 to 1.
+    public var share: Double
+
+    public init(_ names: String, share: Double) {
+      self.names = names
+      self.share = share
+    }
+  }
+
+  /// Patterns of fields that are not compared.
+  public var ignored: [String] = []
+  public var cleanings: [Cleaning] = []
+  /// The first band whose pattern fits a name counts. Without a band no event may differ.
+  public var bands: [Band] = []
   /// The paths of the fields that find an event by its content, beside the name and the user.
-  package var keyFields: [String] = []
-  /// How far apart the times of two events may be that match by content, in nanoseconds. Default 5 s.
-  package var tolerance: Int64 = 5_000_000_000
-  /// How much later the control may have an event before the event is late, in nanoseconds. Default 10 minutes.
-  package var lateAfter: Int64 = 600_000_000_000
+  public var keyFields: [String] = []
+  /// How far apart the times of two events may be that match by content. Default 5 s.
+  public var tolerance: Duration = .seconds(5)
+  /// How much later the control may have an event before the event is late. Default 10 minutes.
+  public var lateAfter: Duration = .seconds(600)
 
   /// The path that stands for the event's user.
-  package static let userPath = "@user"
+  static let userPath = "@user"
   /// The path that stands for the event's name.
-  package static let namePath = "@name"
+  static let namePath = "@name"
 
-  package init() {}
+  /// ``tolerance`` in nanoseconds.
+  var toleranceTime: Int64 { Int64(clamping: tolerance.wholeNanoseconds) }
+  /// ``lateAfter`` in nanoseconds.
+  var lateTime: Int64 { Int64(clamping: lateAfter.wholeNanoseconds) }
+
+  public init() {}
 }
 
 /// The rules of each path, found once.
@@ -66,11 +88,15 @@ struct FieldRules {
 
   let rules: ComparisonRules
   private let isTrivial: Bool
+  private let ignored: [TextPattern]
+  private let cleanings: [(fields: TextPattern, steps: [ComparisonRules.Step])]
   private var known: [String: Rule] = [:]
 
   init(_ rules: ComparisonRules) {
     self.rules = rules
     isTrivial = rules.ignored.isEmpty && rules.cleanings.isEmpty
+    ignored = rules.ignored.map { TextPattern($0) }
+    cleanings = rules.cleanings.map { (TextPattern($0.fields), $0.steps) }
   }
 
   /// The value as it is compared; `nil` if it is not, or if it counts as missing.
@@ -85,8 +111,8 @@ struct FieldRules {
 
   private mutating func rule(of path: String) -> Rule {
     if let rule = known[path] { return rule }
-    let steps = rules.cleanings.filter { $0.fields.matches(path) }.flatMap(\.steps)
-    let rule: Rule = rules.ignored.contains { $0.matches(path) } ? .ignored : steps.isEmpty ? .asItIs : .cleaned(steps)
+    let steps = cleanings.filter { $0.fields.matches(path) }.flatMap(\.steps)
+    let rule: Rule = ignored.contains { $0.matches(path) } ? .ignored : steps.isEmpty ? .asItIs : .cleaned(steps)
     if known.count < Self.mostKnown { known[path] = rule }
     return rule
   }

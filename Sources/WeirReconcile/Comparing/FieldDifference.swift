@@ -1,12 +1,12 @@
 // FieldDifference: in which fields two events differ, and how.
 
-package import Weir
+public import Weir
 import WeirContracts
 
 /// A field in which two events differ.
-package struct FieldDifference: Hashable, Sendable {
+public struct FieldDifference: Hashable, Sendable {
   /// How the values differ.
-  package enum Kind: String, Hashable, Sendable, CaseIterable, Comparable {
+  public enum Kind: String, Hashable, Sendable, CaseIterable, Comparable {
     /// Two values of one type.
     case value
     /// Two types, such as a number and a text.
@@ -20,15 +20,15 @@ package struct FieldDifference: Hashable, Sendable {
     /// Arrays with the same elements in another order.
     case order
 
-    package static func < (left: Kind, right: Kind) -> Bool { left.rawValue < right.rawValue }
+    public static func < (left: Kind, right: Kind) -> Bool { left.rawValue < right.rawValue }
   }
 
-  package var path: String
-  package var kind: Kind
+  public var path: String
+  public var kind: Kind
   /// The value here; `nil` if it is missing.
-  package var here: FieldValue?
+  public var here: FieldValue?
   /// The value there; `nil` if it is missing.
-  package var there: FieldValue?
+  public var there: FieldValue?
 }
 
 /// Compares two events field by field. One for each thread.

@@ -16,7 +16,7 @@ struct Marker {
 
   /// The mark of an event at a place of its side.
   mutating func mark(_ event: ComparedEvent, place: UInt64) -> EventMark {
-    var key = ValueHash(11)
+    var key = WordHash(11)
     key.add(event.name)
     key.add(event.user ?? "")
     let keyFields = fieldRules.rules.keyFields
@@ -32,13 +32,13 @@ struct Marker {
       if let index = keyFields.firstIndex(of: path) { keyValues[index] = ValueHash.of(compared) }
     }
     for value in keyValues { key.add(value) }
-    var all = ValueHash(12)
+    var all = WordHash(12)
     all.add(event.name)
     all.add(content)
     var mark = EventMark()
     if let id = event.id { mark.id = Self.hash(of: id) }
     if let foreignID = event.foreignID {
-      var hash = ValueHash(13)
+      var hash = WordHash(13)
       hash.add(foreignID)
       mark.foreignID = hash.identity
     }
@@ -47,14 +47,16 @@ struct Marker {
     mark.sequence = sequence(of: event)
     mark.time = event.time
     mark.place = place
-    if let arrival = event.arrival { mark.delay = Int32(clamping: (arrival &- event.time) / 1_000_000) }
+    if let arrival = event.arrival, event.time != .min {
+      mark.delay = Int32(clamping: (arrival &- event.time) / 1_000_000)
+    }
     mark.name = names.number(of: event.name)
     if let outcome = event.outcome { mark.outcome = outcomes.number(of: outcome) }
     return mark
   }
 
   static func hash(of id: EventID) -> UInt64 {
-    var hash = ValueHash(14)
+    var hash = WordHash(14)
     hash.add(id.opening)
     hash.add(id.sequence)
     return hash.identity
@@ -63,7 +65,7 @@ struct Marker {
   /// The order of a user's events is compared across lanes. The order of events without a user is compared within each
   /// lane.
   private func sequence(of event: ComparedEvent) -> UInt64 {
-    var hash = ValueHash(15)
+    var hash = WordHash(15)
     if let user = event.user {
       hash.add(user)
     } else if let id = event.id {

@@ -16,7 +16,7 @@ final class TextNumbers: Sendable {
   private let state = Mutex(State())
 
   /// The number of a text.
-  fileprivate func number(of text: String) -> UInt16 {
+  func number(of text: String) -> UInt16 {
     state.withLock { state in
       if let number = state.numbers[text] { return number }
       guard state.texts.count < Int(Self.others) - 1 else { return Self.others }

@@ -3,40 +3,8 @@
 import Weir
 import WeirJSON
 
-/// Mixes numbers and bytes. The multiplication of 128 bits is that of wyhash (Wang Yi, 2019).
-struct ValueHash: Sendable {
-  private(set) var value: UInt64
-
-  init(_ start: UInt64) { value = start }
-
-  mutating func add(_ number: UInt64) {
-    let product = (value ^ number ^ 0x9E37_79B9_7F4A_7C15).multipliedFullWidth(by: 0xE703_7ED1_A0B4_28DB)
-    value = product.high ^ product.low &+ number
-  }
-
-  mutating func add(_ text: String) {
-    var text = text
-    text.withUTF8 { add(UnsafeRawBufferPointer($0)) }
-  }
-
-  mutating func add(_ bytes: UnsafeRawBufferPointer) {
-    add(UInt64(bytes.count))
-    var at = 0
-    while at + 8 <= bytes.count {
-      add(bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self))
-      at += 8
-    }
-    var last: UInt64 = 0
-    while at < bytes.count {
-      last = last << 8 | UInt64(bytes[at])
-      at += 1
-    }
-    add(last)
-  }
-
-  /// A hash that is never 0, which means that there is nothing.
-  var identity: UInt64 { value == 0 ? 1 : value }
-
+/// The hash of values.
+enum ValueHash {
   /// The hash of a value. Numbers are equal if they are the same number, whatever their kind; an object's members may
   /// be in any order; bytes, dates and UUIDs are their text in JSON, which is all that JSON leaves of them.
   static func of(_ value: FieldValue) -> UInt64 {
@@ -49,12 +17,12 @@ struct ValueHash: Sendable {
     case .float(let number): return of(Double("\(number)") ?? Double(number))
     case .double(let number): return of(number)
     case .string(let text):
-      var hash = ValueHash(6)
+      var hash = WordHash(6)
       hash.add(text)
       return hash.value
     case .bytes, .uuid, .date: return of(.string(plainText(value)))
     case .array(let values):
-      var hash = ValueHash(7)
+      var hash = WordHash(7)
       for value in values { hash.add(of(value)) }
       return hash.value
     case .object(let object): return of(object)
@@ -67,14 +35,14 @@ struct ValueHash: Sendable {
 
   /// The hash of one member of an object.
   static func of(_ name: String, _ value: FieldValue) -> UInt64 {
-    var hash = ValueHash(9)
+    var hash = WordHash(9)
     hash.add(name)
     hash.add(of(value))
     return hash.value
   }
 
   private static func of(_ kind: UInt64, _ number: UInt64) -> UInt64 {
-    var hash = ValueHash(kind)
+    var hash = WordHash(kind)
     hash.add(number)
     return hash.value
   }
@@ -95,4 +63,14 @@ struct ValueHash: Sendable {
     if bytes.first == UInt8(ascii: "\""), bytes.count >= 2 { bytes = Array(bytes[1..<bytes.count - 1]) }
     return String(decoding: bytes, as: UTF8.self)
   }
+}
+
+extension WordHash {
+  mutating func add(_ text: String) {
+    var text = text
+    text.withUTF8 { add(UnsafeRawBufferPointer($0)) }
+  }
+
+  /// A hash that is never 0, which means that there is nothing.
+  var identity: UInt64 { value == 0 ? 1 : value }
 }

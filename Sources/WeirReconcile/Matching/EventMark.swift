@@ -23,7 +23,7 @@ struct EventMark: Hashable, Sendable, BitwiseCopyable {
   var delay: Int32 = 0
   /// The number of the event's name.
   var name: UInt16 = 0
-  /// The number of the control's reason not to pass the event on; 0 for none.
+  /// The number of the side's reason not to pass the event on; 0 for none.
   var outcome: UInt16 = 0
 
   /// What the events of a group have in common.
@@ -37,7 +37,7 @@ struct EventMark: Hashable, Sendable, BitwiseCopyable {
 }
 
 /// How two events are found to be the same, in the order in which the ways are tried.
-package enum MatchWay: String, Hashable, Sendable, CaseIterable {
+public enum MatchWay: String, Hashable, Sendable, CaseIterable {
   /// The control carried Weir's id.
   case id
   /// Both sides carry an id that another program gave.

@@ -1,5 +1,7 @@
 // EventOrder: how many events of a sequence are out of order.
 
+import Weir
+
 enum EventOrder {
   /// Returns the indices of the fewest elements without which the others rise: those outside of a longest increasing
   /// subsequence (Fredman 1975). Takes time in proportion to n log n.
@@ -9,13 +11,9 @@ enum EventOrder {
     var ends: [Int] = []
     var before = [Int](repeating: -1, count: places.count)
     for index in places.indices {
-      var (low, high) = (0, ends.count)
-      while low < high {
-        let middle = (low + high) / 2
-        if places[ends[middle]] < places[index] { low = middle + 1 } else { high = middle }
-      }
-      if low > 0 { before[index] = ends[low - 1] }
-      if low == ends.count { ends.append(index) } else { ends[low] = index }
+      let length = ends.partitioningIndex { places[$0] >= places[index] }
+      if length > 0 { before[index] = ends[length - 1] }
+      if length == ends.count { ends.append(index) } else { ends[length] = index }
     }
     var isIn = [Bool](repeating: false, count: places.count)
     var index = ends.last ?? -1

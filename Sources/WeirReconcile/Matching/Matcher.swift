@@ -1,5 +1,7 @@
 // Matcher: which events of the two sides are the same.
 
+import Weir
+
 /// Matches events by one way. Pure: the order of what is passed does not matter.
 ///
 /// Events with the same identity are a group. Of a group, n events here and m there match min(n, m) times, as far as
@@ -21,9 +23,9 @@ struct Matcher: Sendable {
   var tolerance: Int64
 
   /// Matches the events of both sides. Takes time in proportion to n log n.
-  func match(_ here: [EventMark], _ there: [EventMark]) -> Result {
-    let here = here.sorted(by: inGroups)
-    let there = there.sorted(by: inGroups)
+  func match(_ here: consuming [EventMark], _ there: consuming [EventMark]) -> Result {
+    here.sort(by: inGroups)
+    there.sort(by: inGroups)
     var result = Result()
     var (left, right) = (0, 0)
     while left < here.count || right < there.count {
@@ -143,12 +145,8 @@ extension Int64 {
 extension [Int64] {
   /// Whether a sorted array has an element at this distance at most.
   fileprivate func hasElement(near value: Int64, within distance: Int64) -> Bool {
-    var (low, high) = (0, count)
-    while low < high {
-      let middle = (low + high) / 2
-      if self[middle] < value { low = middle + 1 } else { high = middle }
-    }
-    return low < count && self[low].distanceInTime(to: value) <= distance
-      || low > 0 && self[low - 1].distanceInTime(to: value) <= distance
+    let index = partitioningIndex { $0 >= value }
+    return self[index...].first.map { $0.distanceInTime(to: value) <= distance } == true
+      || self[..<index].last.map { $0.distanceInTime(to: value) <= distance } == true
   }
 }

@@ -16,16 +16,34 @@ struct LossAccount {
     var to: Int64
     /// How many events; `nil` if that is not known.
     var count: UInt64?
+    /// The offset of the notice that tells of the loss; `nil` for damage.
+    var notice: Offset?
   }
 
-  private var losses: [Loss]
+  /// How many events were put down to each loss, by the offset of its notice.
+  private(set) var explained: [Offset: UInt64]
+
+  /// The losses that begin later, the next one last.
+  private var later: [Loss]
+  /// Those that have begun, the one that ends first last.
+  private var open: [Loss] = []
   private let tolerance: Int64
   /// The times of the log's first and last event; `nil` for a log without events.
   private let span: ClosedRange<Int64>?
   private let isBeginningRemoved: Bool
 
-  init(_ losses: [Loss], span: ClosedRange<Int64>?, isBeginningRemoved: Bool, tolerance: Int64) {
-    self.losses = losses.sorted { $0.to < $1.to }
+  /// `explained` is what was put down to the same losses before.
+  init(
+    _ losses: [Loss], span: ClosedRange<Int64>?, isBeginningRemoved: Bool, tolerance: Int64,
+    explained: [Offset: UInt64] = [:]
+  ) {
+    let notices = Set(losses.compactMap(\.notice))
+    self.explained = explained.filter { notices.contains($0.key) }
+    later = losses.map { loss in
+      var loss = loss
+      if let count = loss.count, let notice = loss.notice { loss.count = count - min(count, explained[notice] ?? 0) }
+      return loss
+    }.sorted { $0.from > $1.from }
     self.span = span
     self.isBeginningRemoved = isBeginningRemoved
     self.tolerance = tolerance
@@ -33,10 +51,17 @@ struct LossAccount {
 
   /// The reason why an event of this time is not in the log; `nil` if nothing says so. Ask in the order of time.
   mutating func reason(at time: Int64) -> String? {
+    guard time != .min else { return nil }
     let (low, high) = (time.subtractingClamped(tolerance), time.addingClamped(tolerance))
-    if let index = losses.firstIndex(where: { $0.from <= high && $0.to >= low && $0.count != 0 }) {
-      if let count = losses[index].count { losses[index].count = count - 1 }
-      return losses[index].reason
+    while let loss = later.last, loss.from <= high {
+      later.removeLast()
+      open.insert(loss, at: open.partitioningIndex { $0.to <= loss.to })
+    }
+    while let loss = open.last, loss.to < low || loss.count == 0 { open.removeLast() }
+    if let loss = open.last {
+      if let count = loss.count { open[open.count - 1].count = count - 1 }
+      if let notice = loss.notice { explained[notice, default: 0] += 1 }
+      return loss.reason
     }
     guard let span else { return nil }
     if high < span.lowerBound {
@@ -59,10 +84,11 @@ extension LossAccount {
       defer { last[key] = time }
       if notice.name == "weir.hole" {
         let events: UInt64?? = try? notice["events"]
-        return Loss(reason: "lost: \(reason)", from: .min, to: time, count: events ?? nil)
+        return Loss(reason: "lost: \(reason)", from: .min, to: time, count: events ?? nil, notice: notice.offset)
       }
       let dropped: UInt64? = try? notice["dropped"]
-      return Loss(reason: "refused: \(reason)", from: last[key] ?? .min, to: time, count: dropped)
+      let text = reason == "sampled" ? "sampled at the capture" : "refused: \(reason)"
+      return Loss(reason: text, from: last[key] ?? .min, to: time, count: dropped, notice: notice.offset)
     }
   }
 }

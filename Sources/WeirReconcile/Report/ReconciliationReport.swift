@@ -1,16 +1,19 @@
 // ReconciliationReport: what a reconciliation found.
 
-package import Weir
+public import Weir
 
 /// The two sides held against each other.
 ///
-/// Every event of a side has exactly one of the verdicts ``Verdict/identical``, ``Verdict/differing``,
+/// Every event of a side has exactly one of the verdicts ``Verdict/identical``, ``Verdict/differing``, ``Verdict/noise``,
 /// ``Verdict/onlyHere`` or ``Verdict/onlyThere``, ``Verdict/duplicateHere`` or ``Verdict/duplicateThere``. A matched
-/// event may also be late or out of order.
-package struct ReconciliationReport: Hashable, Sendable {
-  package enum Verdict: String, Hashable, Sendable, CaseIterable {
+/// event may also be late or out of order. An event that the control was given and did not pass on is only here.
+public struct ReconciliationReport: Hashable, Sendable {
+  /// What became of an event.
+  public enum Verdict: String, Hashable, Sendable, CaseIterable {
     case identical
     case differing
+    /// The same event, differing in fields alone in which the control differs from a second control as often.
+    case noise
     case onlyHere = "only_here"
     case onlyThere = "only_there"
     case duplicateHere = "duplicate_here"
@@ -22,10 +25,10 @@ package struct ReconciliationReport: Hashable, Sendable {
   }
 
   /// The counts of the events of one name.
-  package struct Counts: Hashable, Sendable {
-    package var byVerdict: [Verdict: UInt64] = [:]
+  public struct Counts: Hashable, Sendable {
+    public var byVerdict: [Verdict: UInt64] = [:]
 
-    package subscript(verdict: Verdict) -> UInt64 {
+    public subscript(verdict: Verdict) -> UInt64 {
       get { byVerdict[verdict] ?? 0 }
       set { byVerdict[verdict] = newValue }
     }
@@ -34,44 +37,66 @@ package struct ReconciliationReport: Hashable, Sendable {
   }
 
   /// In how many pairs a field differs in one way.
-  package struct FieldCount: Hashable, Sendable {
-    package var name: String
-    package var path: String
-    package var kind: FieldDifference.Kind
-    package var count: UInt64
+  public struct FieldCount: Hashable, Sendable {
+    public var name: String
+    public var path: String
+    public var kind: FieldDifference.Kind
+    public var count: UInt64
+    /// How often the control differs from itself in this field, if there is a second control.
+    public var noise: ShareDifference?
   }
 
   /// Why events are on one side only.
-  package struct ReasonCount: Hashable, Sendable {
-    package var verdict: Verdict
-    package var reason: String
-    package var count: UInt64
+  public struct ReasonCount: Hashable, Sendable {
+    public var verdict: Verdict
+    public var reason: String
+    public var count: UInt64
   }
 
   /// One event, or two that differ, as an example. Sensitive values are replaced.
-  package struct Sample: Hashable, Sendable {
-    package var verdict: Verdict
-    package var name: String
-    package var reason: String?
-    package var here: String?
-    package var there: String?
-    /// What differs, as lines of text.
-    package var differences: [String] = []
+  public struct Sample: Hashable, Sendable {
+    public var verdict: Verdict
+    public var name: String
+    public var reason: String?
+    /// The event here, as JSON; `nil` if there is none.
+    public var here: String?
+    public var there: String?
+    /// The field in which the two differ.
+    public var difference: FieldDifference?
   }
 
-  package var all = Counts()
-  package var byName: [String: Counts] = [:]
-  package var byWay: [MatchWay: UInt64] = [:]
-  package var fields: [FieldCount] = []
-  package var reasons: [ReasonCount] = []
-  package var samples: [Sample] = []
+  /// The counts of all events.
+  public var all = Counts()
+  /// The counts by event name. Empty if two copies of a log are the same: then no event was read.
+  public var byName: [String: Counts] = [:]
+  /// Pairs, by how they were found.
+  public var byWay: [MatchWay: UInt64] = [:]
+  public var fields: [FieldCount] = []
+  public var reasons: [ReasonCount] = []
+  public var samples: [Sample] = []
   /// The number of events of each side.
-  package var here: UInt64 = 0
-  package var there: UInt64 = 0
+  public var here: UInt64 = 0
+  public var there: UInt64 = 0
   /// Lines of the control that can't be read.
-  package var unreadable: UInt64 = 0
+  public var unreadable: UInt64 = 0
   /// The offsets that were compared.
-  package var offsets: Range<Offset> = 0..<0
+  public var offsets: Range<Offset> = 0..<0
+  /// The times of the events that were compared, of a running comparison; `nil` for all events.
+  public var times: Range<Timestamp>?
   /// The time of the first event that is not identical on both sides.
-  package var firstDivergence: Timestamp?
+  public var firstDivergence: Timestamp?
+  /// The names of whose events a larger share differs, is a duplicate or is unknown than their band allows.
+  public var outside: [String] = []
+
+  package init() {}
+
+  /// Whether all names are within their bands, and all lines of the control were read.
+  public var passes: Bool { outside.isEmpty && unreadable == 0 }
+
+  /// The report as text for a terminal. Values are not made safe for a terminal: control characters may be in them.
+  public var text: String { ReportText(self, isMarkdown: false).text }
+  /// The report as Markdown, for a pull request.
+  public var markdown: String { ReportText(self, isMarkdown: true).text }
+  /// The report as one JSON object, with the verdicts' counts as keys.
+  public var json: String { ReportJSON.text(self) }
 }

@@ -3,25 +3,26 @@
 import Weir
 
 /// A report as text, or as Markdown.
-package struct ReportText {
+struct ReportText {
   private static let mostNames = 40
   private static let mostFields = 40
 
   private let report: ReconciliationReport
   private let isMarkdown: Bool
 
-  package init(_ report: ReconciliationReport, isMarkdown: Bool) {
+  init(_ report: ReconciliationReport, isMarkdown: Bool) {
     self.report = report
     self.isMarkdown = isMarkdown
   }
 
-  package var text: String {
+  var text: String {
     var lines: [String] = []
     if isMarkdown { lines += ["## Reconciliation", ""] }
     lines.append(
       "\(report.here) events here (offsets \(report.offsets.lowerBound) to \(report.offsets.upperBound)), "
         + "\(report.there) there")
     if report.unreadable > 0 { lines.append("\(report.unreadable) lines of the control can't be read") }
+    if let times = report.times { lines.append("events from \(times.lowerBound) to \(times.upperBound)") }
     if let time = report.firstDivergence { lines.append("first divergence: \(time)") }
     lines += table(
       ["verdict", "events"], ReconciliationReport.Verdict.allCases.map { [$0.rawValue, "\(report.all[$0])"] })
@@ -34,9 +35,13 @@ package struct ReportText {
         ["verdict", "events", "reason"], report.reasons.map { [$0.verdict.rawValue, "\($0.count)", $0.reason] })
     }
     if !report.fields.isEmpty {
+      let hasNoise = report.fields.contains { $0.noise != nil }
       lines += table(
-        ["event", "field", "differs in", "pairs"],
-        report.fields.prefix(Self.mostFields).map { [$0.name, $0.path, $0.kind.rawValue, "\($0.count)"] })
+        ["event", "field", "differs in", "pairs"]
+          + (hasNoise ? Self.noiseHead : []),
+        report.fields.prefix(Self.mostFields).map {
+          [$0.name, $0.path, $0.kind.rawValue, "\($0.count)"] + ($0.noise.map(Self.noise) ?? [])
+        })
     }
     if report.byName.count > 1 {
       let names = report.byName.sorted { ($1.value.differences, $0.key) < ($0.value.differences, $1.key) }
@@ -47,6 +52,24 @@ package struct ReportText {
     }
     lines += examples
     return lines.joined(separator: "\n") + "\n"
+  }
+
+  static let noiseHead = ["share", "control itself", "difference (99 %)", "is"]
+
+  /// The cells that hold a field against the control's own noise.
+  static func noise(_ noise: ShareDifference) -> [String] {
+    [
+      percent(noise.share), percent(noise.noise),
+      "\(percent(noise.interval.lowerBound)) to \(percent(noise.interval.upperBound))",
+      noise.isBlamed ? "different" : "noise",
+    ]
+  }
+
+  /// With two digits after the point.
+  private static func percent(_ share: Double) -> String {
+    let hundredths = Int((share * 10_000).rounded())
+    let digits = "\(100 + hundredths.magnitude % 100)".dropFirst()
+    return "\(hundredths < 0 ? "-" : "")\(hundredths.magnitude / 100).\(digits) %"
   }
 
   private var examples: [String] {

@@ -9,7 +9,7 @@ import Weir
 #endif
 
 /// The form of a line of JSON in a control's file.
-package enum ControlForm: String, Hashable, Sendable, CaseIterable {
+public enum ControlForm: String, Hashable, Sendable, CaseIterable {
   /// `weir cat`, `weir export`, and files of JSON Lines that deliveries write.
   case weir
   /// Calls as Segment stores them.
@@ -25,18 +25,21 @@ package enum ControlForm: String, Hashable, Sendable, CaseIterable {
   /// A name, perhaps a time and a user, and the rest as fields.
   case plain
 
+  /// What the properties of Mixpanel's raw export have, and those of nobody else. Its own sample has no user.
+  private static let mixpanelKeys = ["distinct_id", "$insert_id", "mp_processing_time_ms"]
+
   /// The form that an object's keys tell.
   static func of(_ object: FieldObject) -> ControlForm {
     if object["event_type"] != nil { return .amplitude }
     if object["messageId"] != nil { return .segment }
-    if case .object(let properties)? = object["properties"], object["distinct_id"] == nil,
-      properties["distinct_id"] != nil
-    {
+    if object["distinct_id"] != nil { return .posthog }
+    if case .object(let properties)? = object["properties"], mixpanelKeys.contains(where: { properties[$0] != nil }) {
       return .mixpanel
     }
-    if object["distinct_id"] != nil { return .posthog }
     if case .object? = object["fields"] { return .weir }
     if case .string? = object["fields"] { return .clickhouse }
+    // A table with a column for each field.
+    if object["offset"] != nil, object["id"] != nil, object["user_id"] != nil { return .clickhouse }
     return .plain
   }
 
@@ -55,55 +58,60 @@ package enum ControlForm: String, Hashable, Sendable, CaseIterable {
 
   private static func weir(_ object: FieldObject) -> ComparedEvent? {
     guard let name = object.text("name", "event") else { return nil }
-    let context = object.object("context")
     return event(
-      name, user: context.object("user").text("id") ?? object.text("user"), time: object["time"],
-      id: object.text("id"), fields: object.object("fields"), outcome: object.text("outcome"))
+      name, user: contextUser(object) ?? object.text("user"), time: object.stated("time"),
+      arrival: object.stated("inserted_at"), id: object.text("id"), fields: object.object("fields") ?? [:],
+      outcome: object.text("outcome"))
   }
 
   private static func segment(_ object: FieldObject) -> ComparedEvent? {
     guard let name = object.text("event", "name", "type") else { return nil }
     return event(
-      name, user: object.text("userId", "anonymousId"), time: object["timestamp"] ?? object["originalTimestamp"],
-      arrival: object["receivedAt"], id: object.text("messageId"), fields: object.object("properties"))
+      name, user: userOfVendor(object.text("userId", "anonymousId")),
+      time: object.stated("timestamp", "originalTimestamp"), arrival: object.stated("receivedAt"),
+      id: object.text("messageId"), fields: object.object("properties") ?? object.object("traits") ?? [:])
   }
 
   private static func mixpanel(_ object: FieldObject) -> ComparedEvent? {
     guard let name = object.text("event") else { return nil }
-    let properties = object.object("properties")
+    let properties = object.object("properties") ?? [:]
     return event(
-      name, user: properties.text("distinct_id"), time: properties["time"],
-      arrival: properties["mp_processing_time_ms"],
-      id: properties.text("$insert_id"),
+      name, user: userOfVendor(properties.text("distinct_id")), time: properties.stated("time"),
+      arrival: properties.stated("$mp_api_timestamp_ms", "mp_processing_time_ms"), id: properties.text("$insert_id"),
       fields: properties.without { ["time", "distinct_id", "token"].contains($0) || $0.isOfVendor("mp_") })
   }
 
   private static func amplitude(_ object: FieldObject) -> ComparedEvent? {
     guard let name = object.text("event_type") else { return nil }
     return event(
-      name, user: object.text("user_id", "device_id"), time: object["event_time"] ?? object["time"],
-      arrival: object["server_received_time"] ?? object["server_upload_time"],
-      id: object.text("insert_id", "$insert_id"), fields: object.object("event_properties"))
+      name, user: userOfVendor(object.text("user_id", "device_id")),
+      time: object.stated("event_time", "client_event_time", "time"),
+      arrival: object.stated("server_received_time", "server_upload_time"),
+      id: object.text("insert_id", "$insert_id"), fields: object.object("event_properties") ?? [:])
   }
 
   private static func posthog(_ object: FieldObject) -> ComparedEvent? {
     guard let name = object.text("event") else { return nil }
-    var properties = object.object("properties")
-    // The batch export has the properties as a text.
-    if case .string(let text)? = object["properties"] { properties = JSONObject.read(text) }
+    let properties = object.object("properties") ?? [:]
     return event(
-      name, user: object.text("distinct_id"), time: object["timestamp"],
-      arrival: object["inserted_at"] ?? object["created_at"], id: object.text("uuid"),
-      fields: properties.without { $0.isOfVendor("$") })
+      name, user: userOfVendor(object.text("distinct_id")), time: object.stated("timestamp"),
+      arrival: object.stated("created_at", "inserted_at", "_inserted_at"), id: object.text("uuid", "id"),
+      fields: properties.without { ["distinct_id", "token"].contains($0) || $0.isOfVendor("$") })
   }
 
+  private static let clickhouseKeys = ["id", "offset", "time", "event", "user_id", "inserted_at"]
+
   private static func clickhouse(_ object: FieldObject) -> ComparedEvent? {
-    guard let name = object.text("name", "event") else { return nil }
-    var fields = object.object("fields")
-    if case .string(let text)? = object["fields"] { fields = JSONObject.read(text) }
+    guard object["fields"] == nil else {
+      var event = weir(object)
+      if event?.user == nil { event?.user = object.text("user_id") }
+      return event
+    }
+    // A field may have the name `name` here.
+    guard let name = object.text("event", "name") else { return nil }
     return event(
-      name, user: object.text("user", "user_id"), time: object["time"], arrival: object["inserted_at"],
-      id: object.text("id"), fields: fields)
+      name, user: object.text("user_id", "user"), time: object.stated("time"), arrival: object.stated("inserted_at"),
+      id: object.text("id"), fields: object.without { clickhouseKeys.contains($0) })
   }
 
   private static let plainKeys = [
@@ -112,12 +120,27 @@ package enum ControlForm: String, Hashable, Sendable, CaseIterable {
 
   private static func plain(_ object: FieldObject) -> ComparedEvent? {
     guard let name = object.text("event", "name") else { return nil }
-    let properties = object.object("properties")
     return event(
-      name, user: object.text("user", "user_id", "userId"), time: object["time"] ?? object["timestamp"],
-      id: object.text("id"), fields: properties.isEmpty ? object.without { plainKeys.contains($0) } : properties,
+      name, user: object.text("user", "user_id", "userId"), time: object.stated("time", "timestamp"),
+      id: object.text("id"), fields: object.object("properties") ?? object.without { plainKeys.contains($0) },
       outcome: object.text("outcome"))
   }
+
+  /// The user as Weir writes it. An empty user is a user there.
+  private static func contextUser(_ object: FieldObject) -> String? {
+    object.object("context")?.object("user")?.anyText("id")
+  }
+
+  /// The user whom a vendor has. A vendor that asks for one gets `weir-` and the opening from Weir if there is none.
+  private static func userOfVendor(_ user: String?) -> String? {
+    guard let user, user.hasPrefix("weir-"), user.utf8.count == 21 else { return user }
+    return UInt64(user.dropFirst(5), radix: 16) == nil ? user : nil
+  }
+
+  /// What Weir adds to an event on the way to a vendor.
+  private static let annotations = [
+    "weir_kind", "weir_violations", "weir_defaulted", "weir_duplicate_of", "weir_monotonic", "weir_boot",
+  ]
 
   private static func event(
     _ name: String, user: String?, time: FieldValue?, arrival: FieldValue? = nil, id: String?, fields: FieldObject,
@@ -127,6 +150,9 @@ package enum ControlForm: String, Hashable, Sendable, CaseIterable {
       name: name, user: user, time: time.flatMap(ControlTime.nanoseconds) ?? .min,
       arrival: arrival.flatMap(ControlTime.nanoseconds), fields: fields)
     event.takeCarried()
+    if event.fields.contains(where: { annotations.contains($0.name) }) {
+      event.fields = event.fields.without { annotations.contains($0) }
+    }
     event.outcome = event.outcome ?? outcome
     // A vendor that got Weir's events has Weir's ids in the place of its own.
     if event.id == nil, let id { event.id = EventID(id) ?? UUID(uuidString: id).flatMap { EventID($0) } }
@@ -136,20 +162,39 @@ package enum ControlForm: String, Hashable, Sendable, CaseIterable {
 }
 
 extension FieldObject {
-  /// The first of these members that is a text or a number, as text.
+  /// A member that is a text or a number, as text.
+  fileprivate func anyText(_ name: String) -> String? {
+    switch self[name] {
+    case .string(let text)?: text
+    case .int?, .uint?, .double?: self[name].map(ValueHash.plainText)
+    default: nil
+    }
+  }
+
+  /// The first of these members that is a text or a number, as text. An empty text says nothing: all events with an
+  /// empty id would be one.
   fileprivate func text(_ names: String...) -> String? {
     for name in names {
-      switch self[name] {
-      case .string(let text)?: return text
-      case .int?, .uint?, .double?: return self[name].map(ValueHash.plainText)
-      default: continue
-      }
+      if let text = anyText(name), !text.isEmpty { return text }
     }
     return nil
   }
 
-  fileprivate func object(_ name: String) -> FieldObject {
-    if case .object(let object)? = self[name] { object } else { FieldObject([FieldObject.Member]()) }
+  /// The first of these members that is not null.
+  fileprivate func stated(_ names: String...) -> FieldValue? {
+    for name in names {
+      if let value = self[name], value != .null { return value }
+    }
+    return nil
+  }
+
+  /// A member that is an object, or the text of one, as tables have it.
+  fileprivate func object(_ name: String) -> FieldObject? {
+    switch self[name] {
+    case .object(let object)?: object
+    case .string(let text)?: text.utf8.first == UInt8(ascii: "{") ? JSONObject.read(text) : nil
+    default: nil
+    }
   }
 
   fileprivate func without(_ isLeftOut: (String) -> Bool) -> FieldObject {

@@ -3,38 +3,70 @@
 import Weir
 
 enum ControlTime {
-  /// A time in nanoseconds since 1970: RFC 3339, with a space or without a zone (then UTC) too, or a number since 1970,
-  /// in the unit that makes it a time of this century.
+  /// A time in nanoseconds since 1970: ISO 8601 as vendors write it, without a zone in Universal Time, or a number
+  /// since 1970, as text too, in the unit that makes it a time of this century. `nil` for what is no time.
   static func nanoseconds(_ value: FieldValue) -> Int64? {
     switch value {
-    case .string(let text): return Int64(text).flatMap(scaled) ?? ofText(text)
-    case .int(let number): return scaled(number)
-    case .uint(let number): return Int64(exactly: number).flatMap(scaled)
-    case .double(let number):
-      guard number.isFinite, number.magnitude < 1e11 else { return Int64(exactly: number.rounded()).flatMap(scaled) }
-      return Int64(exactly: (number * 1e9).rounded())
-    default: return nil
+    case .string(let text): ofNumber(text) ?? ofMoment(text)
+    case .int(let number): scaled(number)
+    case .uint(let number): Int64(exactly: number).flatMap(scaled)
+    case .double(let number): ofDouble(number)
+    default: nil
+    }
+  }
+
+  /// The number of nanoseconds of the unit in which so large a number is a time of this century.
+  private static func unit(of magnitude: UInt64) -> Int64 {
+    switch magnitude {
+    case ..<100_000_000_000: 1_000_000_000
+    case ..<100_000_000_000_000: 1_000_000
+    case ..<100_000_000_000_000_000: 1_000
+    default: 1
     }
   }
 
   private static func scaled(_ number: Int64) -> Int64? {
-    let factor: Int64 =
-      switch number.magnitude {
-      case ..<100_000_000_000: 1_000_000_000
-      case ..<100_000_000_000_000: 1_000_000
-      case ..<100_000_000_000_000_000: 1_000
-      default: 1
-      }
-    let (product, isOver) = number.multipliedReportingOverflow(by: factor)
+    let (product, isOver) = number.multipliedReportingOverflow(by: unit(of: number.magnitude))
     return isOver ? nil : product
   }
 
-  private static func ofText(_ text: String) -> Int64? {
-    if let time = Timestamp(text: text, form: .strict) { return time.nanosecondsSince1970 }
-    var text = text.replacing(" UTC", with: "Z")
-    if let space = text.firstIndex(of: " ") { text.replaceSubrange(space...space, with: "T") }
-    let clock = text.drop { $0 != "T" }
-    let hasZone = clock.contains { $0 == "Z" || $0 == "z" || $0 == "+" || $0 == "-" }
-    return Timestamp(text: hasZone ? text : text + "Z", form: .strict)?.nanosecondsSince1970
+  private static func ofDouble(_ number: Double) -> Int64? {
+    guard number.isFinite else { return nil }
+    let unit = unit(of: UInt64(min(number.magnitude, 1e18)))
+    return Int64(exactly: (number * Double(unit)).rounded())
   }
+
+  /// A number in digits, perhaps with a fraction. Exact, which a `Double` of seconds is not.
+  private static func ofNumber(_ text: String) -> Int64? {
+    let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+    guard let whole = parts.first, let number = Int64(whole) else { return nil }
+    // A date without separators, such as 20261121, would pass for seconds.
+    guard parts.count == 2 || number < 0 || ![8, 12, 14].contains(text.utf8.count) else { return nil }
+    guard let time = scaled(number), parts.count == 2 else { return scaled(number) }
+    let digits = parts[1].utf8
+    guard !digits.isEmpty, digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
+      return nil
+    }
+    var billionths: Int64 = 0
+    for place in 0..<9 {
+      let digit = digits.dropFirst(place).first ?? UInt8(ascii: "0")
+      billionths = billionths * 10 + Int64(digit - UInt8(ascii: "0"))
+    }
+    let fraction = billionths * unit(of: number.magnitude) / 1_000_000_000
+    let (sum, isOver) = time.addingReportingOverflow(whole.hasPrefix("-") ? -fraction : fraction)
+    return isOver ? nil : sum
+  }
+
+  private static func ofMoment(_ text: String) -> Int64? {
+    if let time = Timestamp(text: text, form: .lenient) { return time.nanosecondsSince1970 }
+    var text = text
+    if text.hasSuffix(" UTC") { text = "\(text.dropLast(4))Z" }
+    // A space before the zone.
+    if let space = text.lastIndex(of: " "), isSign(text[space...].dropFirst().first) { text.remove(at: space) }
+    // A zone of whole hours, as PostgreSQL writes it. A date alone ends in the same way.
+    if text.utf8.count > 10, isSign(text.dropLast(2).last) { text += ":00" }
+    return Timestamp(text: text, form: .lenient)?.nanosecondsSince1970
+  }
+
+  private static func isSign(_ character: Character?) -> Bool { character == "+" || character == "-" }
 }

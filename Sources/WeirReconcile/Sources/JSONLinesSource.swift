@@ -11,13 +11,15 @@ struct JSONLinesSource: EventSource {
   let file: ControlFile
   /// The form of all lines; `nil` to tell it from each line's keys.
   let form: ControlForm?
+  /// Where the first line begins that is read.
+  var start = 0
 
   var hasForeignIDs: Bool { true }
 
   /// A line belongs to the part in which it begins.
   func parts(_ count: Int) -> [Range<Int>] {
-    let size = max(1 << 16, (file.byteCount + count - 1) / count)
-    return stride(from: 0, to: file.byteCount, by: size).map { $0..<min($0 + size, file.byteCount) }
+    let size = max(1 << 16, (file.byteCount - start + count - 1) / count)
+    return stride(from: start, to: file.byteCount, by: size).map { $0..<min($0 + size, file.byteCount) }
   }
 
   func read(

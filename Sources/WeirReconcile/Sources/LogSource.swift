@@ -20,6 +20,8 @@ final class LogSource: EventSource {
   let isControl: Bool
   /// The offsets in the log's segments when the comparison began.
   let range: Range<Offset>
+  /// What a copy of the log has too, which is not read.
+  private let equal: EqualSegments
   private let found = Mutex(Found())
 
   /// What a log says of events that are not in it, found while its events were read.
@@ -32,23 +34,65 @@ final class LogSource: EventSource {
   }
 
   init(
-    _ directory: String, entry: DeliveryPlan.Entry? = nil, foreignIDPath: String? = nil, isControl: Bool = false
+    _ directory: String, entry: DeliveryPlan.Entry? = nil, foreignIDPath: String? = nil, isControl: Bool = false,
+    from start: Offset = 0
   ) throws(WeirError) {
     self.directory = directory
     self.entry = entry
     self.foreignIDPath = foreignIDPath
     self.isControl = isControl
     let tally = try LogDirectory(directory).tally(from: 0)
-    range = tally.firstOffset..<max(tally.firstOffset, tally.nextOffset)
+    let first = max(tally.firstOffset, min(start, tally.nextOffset))
+    range = first..<max(first, tally.nextOffset)
+    equal = EqualSegments()
+  }
+
+  /// The same log, without what a copy of the log has too.
+  init(_ whole: LogSource, without equal: EqualSegments) {
+    directory = whole.directory
+    entry = whole.entry
+    foreignIDPath = whole.foreignIDPath
+    isControl = whole.isControl
+    range = whole.range
+    self.equal = equal
+    found.withLock { $0.times = equal.times }
   }
 
   var hasForeignIDs: Bool { foreignIDPath != nil }
 
   func parts(_ count: Int) throws(WeirError) -> [Range<Offset>] {
-    let size = max(1, (Offset(range.count) + Offset(count) - 1) / Offset(count))
-    let starts = Array(stride(from: range.lowerBound, to: max(range.upperBound, range.lowerBound + 1), by: Int(size)))
+    var rest: [Range<Offset>] = []
+    var start = range.lowerBound
+    for part in equal.offsets where part.lowerBound >= start && part.upperBound <= range.upperBound {
+      if start < part.lowerBound { rest.append(start..<part.lowerBound) }
+      start = part.upperBound
+    }
     // The last part has no end: events in lanes have no offset yet, and those of a dead writer can be read.
-    return zip(starts, starts.dropFirst() + [.max]).map { $0..<$1 }
+    rest.append(start..<max(start + 1, range.upperBound))
+    let size = max(1, (rest.reduce(0) { $0 + $1.count } + count - 1) / count)
+    var parts = rest.flatMap { part in
+      stride(from: part.lowerBound, to: part.upperBound, by: size).map { $0..<min($0 + Offset(size), part.upperBound) }
+    }
+    parts[parts.count - 1] = parts[parts.count - 1].lowerBound..<Offset.max
+    return parts
+  }
+
+  /// Counts the events that are not read, by name. Reads their blocks, without decoding an event.
+  func equalNames(threads: Int) throws(WeirError) -> [String: UInt64] {
+    let counts = Mutex<[String: UInt64]>([:])
+    try Workers.forEach(equal.offsets.count, threads: threads) { number throws(WeirError) in
+      let part = self.equal.offsets[number]
+      let reader = try EventReader(directory: self.directory, from: part.lowerBound)
+      var own: [String: UInt64] = [:]
+      reading: while let block = try reader.nextBlock(most: Self.blockEvents, bytes: Self.blockBytes) {
+        for index in 0..<block.count {
+          if block[index].offset >= part.upperBound { break reading }
+          if !block[index].isOfTheLog { own[block[index].name, default: 0] += 1 }
+        }
+      }
+      counts.withLock { [own] in $0.merge(own, uniquingKeysWith: +) }
+    }
+    return counts.withLock { $0 }
   }
 
   func read(
@@ -98,7 +142,7 @@ final class LogSource: EventSource {
   }
 
   /// What the log says of events that are not in it. Call after the log was read.
-  func losses(tolerance: Int64) -> LossAccount {
+  func losses(tolerance: Int64, explained: [Offset: UInt64] = [:]) -> LossAccount {
     found.withLock { found in
       let skips = found.skips.filter { !$0.isRemoval }.map { skip in
         LossAccount.Loss(
@@ -106,7 +150,7 @@ final class LogSource: EventSource {
       }
       return LossAccount(
         LossAccount.losses(found.notices.sorted { $0.offset < $1.offset }) + skips, span: found.times,
-        isBeginningRemoved: range.lowerBound > 0, tolerance: tolerance)
+        isBeginningRemoved: range.lowerBound > 0, tolerance: tolerance, explained: explained)
     }
   }
 
@@ -138,7 +182,7 @@ final class LogSource: EventSource {
       event.isOfTheLog ? nil : compared(event.stored, isPlain: event.isPlain)
     }
 
-    /// `nil` for a notice, and for an event that the plan withholds.
+    /// `nil` for a notice. An event that the plan withholds is as it was captured, with an outcome.
     mutating func compared(_ stored: StoredEvent, isPlain: Bool = false) -> ComparedEvent? {
       guard !stored.isNotice else { return nil }
       var event = ComparedEvent(
@@ -149,10 +193,13 @@ final class LogSource: EventSource {
         event.sensitive = Set(stored.fields.filter { shown[$0.name] != $0.value }.map(\.name))
       }
       if preparation != nil {
-        guard let prepared = preparation?.prepare(stored) else { return nil }
-        event.name = prepared.name
-        event.fields = prepared.fields
-        event.user = prepared.context.user?.id
+        if let prepared = preparation?.prepare(stored) {
+          event.name = prepared.name
+          event.fields = prepared.fields
+          event.user = prepared.context.user?.id
+        } else {
+          event.outcome = "withheld by the plan"
+        }
       }
       if source.isControl { event.takeCarried() }
       if let path = source.foreignIDPath, let value = stored.fields[path] {

@@ -1,62 +1,6 @@
-// SpilledRecords: records of one size in files, apart by a hash, so that any number fits in little memory.
+// SpilledRecords: records in partitions by a hash, so that any number fits in little memory.
 
-import Synchronization
 import Weir
-
-/// One file of records. Grows at its end.
-final class SpilledFile<Record: BitwiseCopyable & Sendable>: Sendable {
-  private struct State {
-    var file: Descriptor?
-    var byteCount = 0
-  }
-
-  private let calls: SystemCalls
-  private let directory: Descriptor
-  private let name: String
-  private let state = Mutex(State())
-
-  init(_ name: String, in directory: Descriptor, _ calls: SystemCalls) {
-    self.name = name
-    self.directory = directory
-    self.calls = calls
-  }
-
-  /// The number of records.
-  var count: Int { state.withLock { $0.byteCount } / MemoryLayout<Record>.stride }
-
-  /// Appends records. Any thread may call it. Throws `full` or `io`.
-  func append(_ records: [Record]) throws(WeirError) {
-    guard !records.isEmpty else { return }
-    let bytes = records.withUnsafeBytes { Array($0) }
-    try state.withLock { state throws(WeirError) in
-      if state.file == nil { state.file = try calls.create(name, in: directory) }
-      guard let file = state.file else { return }
-      try calls.write(file, bytes, at: state.byteCount)
-      state.byteCount += bytes.count
-    }
-  }
-
-  /// Reads some of the records.
-  func records(_ range: Range<Int>) throws(WeirError) -> [Record] {
-    let size = MemoryLayout<Record>.stride
-    return try state.withLock { state throws(WeirError) in
-      guard let file = state.file, !range.isEmpty else { return [] }
-      let bytes = try calls.read(file, range.count * size, at: range.lowerBound * size)
-      return bytes.withUnsafeBytes { Array($0.bindMemory(to: Record.self)) }
-    }
-  }
-
-  /// Reads all records.
-  func records() throws(WeirError) -> [Record] { try records(0..<count) }
-
-  /// Removes the file: its records are not needed any more.
-  func remove() throws(WeirError) {
-    try state.withLock { state throws(WeirError) in
-      if state.file != nil { try calls.unlink(name, in: directory) }
-      state = State()
-    }
-  }
-}
 
 /// Records in partitions, each in a file of its own.
 struct SpilledRecords<Record: BitwiseCopyable & Sendable>: Sendable {

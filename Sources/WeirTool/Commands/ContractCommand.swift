@@ -14,6 +14,9 @@
       usage: """
         weir contract check <directory> <contract> [--format <format>]
                                    [--limit <limit>] [--show-sensitive]
+        weir contract report <directory> <contract> [--since <time>]
+                                   [--until <time>] [--format <format>]
+                                   [--examples <count>] [--show-sensitive]
         weir contract diff <old> <new> [--approvals <file>] [--format <format>]
         weir contract approve <old> <new> --approvals <file> --by <name>
                                    [--reason <reason>] [--breaking]
@@ -29,11 +32,12 @@
 
         Examples:
           weir contract check events shop.json
+          weir contract report events shop.json > report.md
           weir contract diff released.json shop.json
         """,
       subcommands: [
-        ContractCheckCommand.self, ContractDiffCommand.self, ContractApproveCommand.self, ContractSchemaCommand.self,
-        ContractSwiftCommand.self,
+        ContractCheckCommand.self, ContractReportCommand.self, ContractDiffCommand.self, ContractApproveCommand.self,
+        ContractSchemaCommand.self, ContractSwiftCommand.self,
       ])
   }
 

@@ -7,6 +7,7 @@
   import Weir
   import WeirDelivery
   import WeirMonitor
+  import WeirReconcile
 
   struct MonitorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -14,7 +15,8 @@
       abstract: "Show a log live: each event, and what became of it.",
       usage: """
         weir monitor <directory> [--port <port>] [--host <host>] [--allow-remote]
-                        [--no-browser] [--plan <plan>] [--show-sensitive]
+                        [--no-browser] [--plan <plan>] [--against <path>]
+                        [--key <fields>] [--show-sensitive]
         weir monitor <directory> --terminal [--once] [--filter <terms>]
                         [--log <name>] [--plan <plan>] [--show-sensitive]
         """,
@@ -43,12 +45,17 @@
         With --plan, an event's details show what each provider of the plan gets of it, \
         as weir plan show does.
 
+        With --against, the page Differences holds the log against a control, event by \
+        event, as weir reconcile does; --key is the same. The log is compared when the page \
+        is opened, and not more often than once a minute.
+
         The values of sensitive fields are shown as "[redacted]", also to filters and \
         exports. With --show-sensitive, the values are shown as they are.
 
         Examples:
           weir monitor events
           weir monitor /var/lib/shop --port 4400
+          weir monitor events --against control --key order
           weir monitor events --terminal --filter 'at:*=rejected'
           weir monitor events --terminal --once | head -20
         """)
@@ -74,6 +81,12 @@
     @Option(help: "Show what each provider of this plan gets of an event.")
     var plan: String?
 
+    @Option(help: ArgumentHelp("A control to hold the log against.", valueName: "path"))
+    var against: String?
+
+    @Option(help: ArgumentHelp("With --against: fields that tell events apart.", valueName: "fields"))
+    var key: String?
+
     @Flag(help: "Show the events in this terminal.")
     var terminal = false
 
@@ -88,12 +101,13 @@
 
     func validate() throws {
       guard !terminal else {
-        if port != 0 || host != "127.0.0.1" || allowRemote || noBrowser {
+        if port != 0 || host != "127.0.0.1" || allowRemote || noBrowser || against != nil {
           throw ValidationError(
-            "--port, --host, --allow-remote and --no-browser are for the page; leave out --terminal")
+            "--port, --host, --allow-remote, --no-browser and --against are for the page; leave out --terminal")
         }
         return
       }
+      if key != nil, against == nil { throw ValidationError("--key needs --against") }
       if once { throw ValidationError("--once needs --terminal") }
       if !filter.isEmpty { throw ValidationError("--filter needs --terminal; the page has a field for filters") }
       if log != nil { throw ValidationError("--log needs --terminal; the page has a list of the logs") }
@@ -156,6 +170,16 @@
       private func configuration() throws -> Monitor.Configuration {
         var configuration = Monitor.Configuration()
         configuration.preview = try preview
+        if let against {
+          let log = directory
+          var options = Reconciliation.Options()
+          options.rules.keyFields = key?.split(separator: ",").map(String.init) ?? []
+          options.showsSensitive = showSensitive
+          let page = DifferencesPage { [options] () throws(WeirError) in
+            try Reconciliation(log: log, against: against, options: options).run()
+          }
+          configuration.differences = { page.html }
+        }
         configuration.port = port
         configuration.host = host
         configuration.allowsRemote = allowRemote

@@ -8,25 +8,24 @@
   import WeirDelivery
   import WeirReconcile
 
-  extension ControlForm: ExpressibleByArgument {}
-
   struct ReconcileCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "reconcile",
       abstract: "Hold a log against a control, event by event.",
       usage: """
-        weir reconcile <directory> --against <path> [--form <form>]
-                        [--key <fields>] [--tolerance <time>] [--late <time>]
+        weir reconcile <directory> --against <path> [--and-again <path>]
+                        [--form <form>] [--key <fields>] [--tolerance <time>] [--late <time>]
                         [--ignore <pattern>]... [--clean <pattern=steps>]...
                         [--band <pattern=share>]... [--plan <plan>]
                         [--name <name>] [--foreign-id <field>] [--memory <size>]
-                        [--scratch <directory>] [--json | --markdown]
-                        [--show-sensitive]
+                        [--scratch <directory>] [--every <time>] [--delay <time>]
+                        [--json | --markdown] [--show-sensitive]
         """,
       discussion: """
         The control is what another SDK, or a vendor, has of the same events: a file of \
-        JSON Lines, a table with a header (.csv), or a log that a Control recorded. Every event of both sides gets a verdict, and every event that is on \
-        one side only gets the reason, where an account of the log knows one.
+        JSON Lines, a table with a header (.csv), or a log that a Control recorded. Every \
+        event of both sides gets a verdict, and every event that is on one side only gets \
+        the reason, where an account of the log knows one.
 
         Events match, in this order:
           id          The control carries Weir's id: as id, in the vendor's id if
@@ -36,9 +35,14 @@
                       times are within --tolerance. n equal events match n.
 
         Verdicts: identical, differing (by field: value, type, null, missing, truncated, \
-        order), only_here (in the log), only_there (in the control), duplicate_here, \
-        duplicate_there; of those that match also late and out_of_order (of one user, or \
-        of one thread without a user); and unknown: on one side only, and nothing says why.
+        order), noise (see --and-again), only_here (in the log), only_there (in the \
+        control), duplicate_here, duplicate_there; of those that match also late and \
+        out_of_order (of one user, or of one thread without a user); and unknown: on one \
+        side only, and nothing says why.
+
+        With --and-again, a second control that got the same events, a field is blamed \
+        only if it differs more often than the two controls differ from each other (beyond \
+        an interval of 99 %). Events that differ in no field that is blamed are noise.
 
         --clean makes values alike on both sides: steps are trim, lowercase, round:DIGITS, \
         null (null and missing are alike) and untyped (41 and "41" are alike).
@@ -47,7 +51,12 @@
         is differing, duplicate or unknown, or if a line of the control can't be read. \
         Without a band no event may be.
 
-        Memory is bounded; scratch files take about 100 bytes an event.
+        Memory is bounded; scratch files take about 100 bytes an event. Sealed segments that \
+        two copies of a log have in common are told by their checksums, and not read.
+
+        With --every, the log and the control may be written meanwhile: each interval is \
+        compared once, --delay after its end, and has a report of its own (with --json, a \
+        line). The command runs until it is stopped, and the exit code tells of no report.
 
         Examples:
           weir reconcile events --against control.jsonl --key order
@@ -63,7 +72,13 @@
     @Option(help: ArgumentHelp("The control's file, or its log.", valueName: "path"))
     var against: String
 
-    @Option(help: "The form of the control's lines. Told from each line if omitted.")
+    @Option(help: ArgumentHelp("A second control, for the control's own noise.", valueName: "path"))
+    var andAgain: String?
+
+    @Option(
+      help: ArgumentHelp(
+        "The form of the control's lines: \(forms). Told from each line if omitted.", valueName: "form"),
+      transform: form)
     var form: ControlForm?
 
     @Option(help: ArgumentHelp("Fields that tell events of a name and user apart.", valueName: "fields"))
@@ -103,6 +118,16 @@
     @Option(help: ArgumentHelp("The directory for scratch files. Default: TMPDIR.", valueName: "directory"))
     var scratch: String?
 
+    @Option(
+      help: ArgumentHelp("Compare one interval after another, such as 1m.", valueName: "time"),
+      transform: TimeSpan.init(parsing:))
+    var every: TimeSpan?
+
+    @Option(
+      help: ArgumentHelp("With --every: how long the control may take: 2m.", valueName: "time"),
+      transform: TimeSpan.init(parsing:))
+    var delay: TimeSpan?
+
     @Flag(help: "Print the report as one JSON object.")
     var json = false
 
@@ -112,43 +137,46 @@
     @Flag(help: "Show sensitive values in examples as they are.")
     var showSensitive = false
 
-    private struct Band {
-      var names: TextPattern
-      var share: Double
-    }
-
     func validate() throws {
       if json, markdown { throw ValidationError("choose one of --json and --markdown") }
       if plan != nil, name == nil { throw ValidationError("--plan needs --name: which provider led to the control") }
+      if let every, every.seconds == 0 { throw ValidationError("--every is 0; write for example 1m") }
+      if delay != nil, every == nil { throw ValidationError("--delay needs --every") }
+      if every != nil, andAgain != nil {
+        throw ValidationError("--and-again is for one comparison of all events; leave out --every")
+      }
       _ = try rules
-      _ = try bands
     }
 
     private var rules: ComparisonRules {
       get throws {
         var rules = ComparisonRules()
         rules.keyFields = key?.split(separator: ",").map(String.init) ?? []
-        if let tolerance { rules.tolerance = tolerance.nanoseconds }
-        if let late { rules.lateAfter = late.nanoseconds }
-        rules.ignored = ignore.map { TextPattern($0) }
+        if let tolerance { rules.tolerance = tolerance.duration }
+        if let late { rules.lateAfter = late.duration }
+        rules.ignored = ignore
         rules.cleanings = try clean.map { text in
           let (pattern, steps) = try Self.pair(text, "--clean", "'email=trim,lowercase'")
           return .init(pattern, try steps.split(separator: ",").map { try Self.step(String($0)) })
+        }
+        rules.bands = try band.map { text in
+          let (pattern, share) = try Self.pair(text, "--band", "'page_*=0.02'")
+          guard let share = Double(share), (0...1).contains(share) else {
+            throw ValidationError("--band \(text) has no share from 0 to 1; write for example 'page_*=0.02'")
+          }
+          return .init(pattern, share: share)
         }
         return rules
       }
     }
 
-    private var bands: [Band] {
-      get throws {
-        try band.map { text in
-          let (pattern, share) = try Self.pair(text, "--band", "'page_*=0.02'")
-          guard let share = Double(share), (0...1).contains(share) else {
-            throw ValidationError("--band \(text) has no share from 0 to 1; write for example 'page_*=0.02'")
-          }
-          return Band(names: TextPattern(pattern), share: share)
-        }
+    private static let forms = ControlForm.allCases.map(\.rawValue).joined(separator: ", ")
+
+    private static func form(_ text: String) throws -> ControlForm {
+      guard let form = ControlForm(rawValue: text) else {
+        throw ValidationError("there is no form \(Terminal.quoted(text)); the forms are \(forms)")
       }
+      return form
     }
 
     private static func pair(_ text: String, _ option: String, _ example: String) throws -> (String, String) {
@@ -179,6 +207,7 @@
       options.form = form
       options.provider = name
       options.foreignID = foreignId
+      options.again = andAgain
       if let memory { options.memoryBytes = Int(clamping: memory.bytes) }
       options.showsSensitive = showSensitive
       if let plan {
@@ -189,39 +218,41 @@
         }
         options.entry = entry
       }
-      let reconciliation = try Reconciliation(log: directory, against: against, options: options)
-      let folder = try ScratchDirectory(in: scratch)
-      defer { folder.remove() }
-      let report = try reconciliation.run(scratch: folder.path) { step in
+      options.scratch = scratch
+      if let every { return try run(every: every.duration, options) }
+      let report = try Reconciliation(log: directory, against: against, options: options).run { step in
         if isatty(STDERR_FILENO) == 1 { writeDiagnostic("\(step) …") }
       }
-      if json {
-        try writeOutput(ReportJSON.text(report) + "\n")
-      } else {
-        let lines = ReportText(report, isMarkdown: markdown).text.split(
-          separator: "\n", omittingEmptySubsequences: false)
-        try writeOutput(lines.map { Terminal.printable(String($0)) }.joined(separator: "\n"))
+      try Self.print(report, asJSON: json, asMarkdown: markdown)
+      if !report.passes { throw ExitCode(1) }
+    }
+
+    /// Compares until the command is stopped.
+    private func run(every interval: Duration, _ options: Reconciliation.Options) throws {
+      // What is missing is said now, and not after the first interval.
+      _ = try Reconciliation(log: directory, against: against, options: options)
+      let stop = try StopSwitch()
+      stop.stopOnSignals()
+      let ended = Alarm()
+      let (log, control, delay) = (directory, against, delay?.duration ?? .seconds(120))
+      let (json, markdown) = (json, markdown)
+      let task = Task {
+        defer { ended.ring() }
+        try await Reconciliation.run(
+          log: log, against: control, options: options, every: interval, delay: delay
+        ) { try Self.print($0, asJSON: json, asMarkdown: markdown) }
       }
-      if try report.unreadable > 0 || !outside(report).isEmpty { throw ExitCode(1) }
+      stop.ring(ended)
+      ended.block(until: nil, DeliveryClock(ContinuousClock()))
+      task.cancel()
+      do { try waitForEnd { try await task.value } } catch is CancellationError {}
+      if case .signal(let number) = stop.cause { throw ExitCode.signal(number) }
     }
 
-    /// The names of whose events too many differ.
-    private func outside(_ report: ReconciliationReport) throws -> [String] {
-      let bands = try bands
-      return report.byName.filter { name, counts in
-        let bad = [.differing, .duplicateHere, .duplicateThere, .unknown].reduce(0) { $0 + counts[$1] }
-        let all = [.identical, .differing, .onlyHere, .onlyThere].reduce(0) { $0 + counts[$1] }
-        let share = bands.first { $0.names.matches(name) }?.share ?? 0
-        return Double(bad) > share * Double(max(all, 1))
-      }.map(\.key)
-    }
-  }
-
-  extension TimeSpan {
-    /// As much as a time can be.
-    fileprivate var nanoseconds: Int64 {
-      let (product, isOver) = Int64(clamping: seconds).multipliedReportingOverflow(by: 1_000_000_000)
-      return isOver ? .max : product
+    private static func print(_ report: ReconciliationReport, asJSON json: Bool, asMarkdown markdown: Bool) throws {
+      if json { return try writeOutput(report.json + "\n") }
+      let lines = (markdown ? report.markdown : report.text).split(separator: "\n", omittingEmptySubsequences: false)
+      try writeOutput(lines.map { Terminal.printable(String($0)) }.joined(separator: "\n"))
     }
   }
 #endif

@@ -1,12 +1,14 @@
 #!/bin/sh
-# try-delivery.sh BUILD SWIFT JOBS [NAME]: builds a copy of the package with each of the faults in Delivery/ (or that of
-# this name) in turn, and runs the tests that the fault names. They pass without it and have to fail with it. From the
-# top of the source tree. The first build takes minutes; the copy is kept in BUILD for the next time.
+# try-swift.sh FOLDER TARGET BUILD SWIFT JOBS [NAME]: builds a copy of the package with each of the faults in FOLDER (or
+# that of this name) in turn, and runs the tests of TARGET that the fault names. They pass without it and have to fail
+# with it. From the top of the source tree. The first build takes minutes; the copy is kept in BUILD for the next time.
 set -u
-copy=$1/delivery-twins
-swift=$2
-jobs=$3
-only=${4:-}
+folder=$1
+target=$2
+copy=$3/swift-twins
+swift=$4
+jobs=$5
+only=${6:-}
 here=$(dirname "$0")
 root=$(pwd)
 missed=0
@@ -20,7 +22,7 @@ renew() {
   done
   # The other tests would be built with each fault, and not run.
   for tests in "$copy"/Tests/*Tests; do
-    [ "$(basename "$tests")" != WeirDeliveryTests ] || continue
+    [ "$(basename "$tests")" != "$target" ] || continue
     rm -rf "$tests"
     mkdir -p "$tests"
     echo '// Nothing.' >"$tests/Nothing.swift"
@@ -39,12 +41,12 @@ run() {
 
 mkdir -p "$copy" || exit 1
 renew
-for twin in "$here"/Delivery/*.sed; do
+for twin in "$here/$folder"/*.sed; do
   name=$(basename "$twin" .sed)
   [ -z "$only" ] || [ "$only" = "$name" ] || continue
   tests=$(sed -n 's/^# tests: //p' "$twin")
   if [ "${passed:-}" != "$tests" ]; then
-    run "$tests" || { echo "delivery twins: '$tests' fails without a fault:" >&2; tail -40 "$copy/output" >&2; exit 1; }
+    run "$tests" || { echo "twins: '$tests' fails without a fault:" >&2; tail -40 "$copy/output" >&2; exit 1; }
     passed=$tests
   fi
   for file in $(sed -n 's/^# file: //p' "$twin"); do
