@@ -115,10 +115,11 @@
           } catch is CancellationError {
             return
           } catch {
+            let isTaken = [EADDRINUSE, EACCES].contains((error as? IOError)?.errnoCode ?? 0)
             throw WeirError(
               .io,
-              "the monitor can't listen on \(configuration.host), port \(configuration.port): \(Self.reason(error)); choose "
-                + "another port, or 0 for any free port")
+              "the monitor can't listen on \(configuration.host), port \(configuration.port): \(Self.reason(error)); "
+                + (isTaken ? "choose another port, or 0 for any free port" : "choose another host, such as 127.0.0.1"))
           }
         }
         if let port = await bound.stream.first(where: { _ in true }) {

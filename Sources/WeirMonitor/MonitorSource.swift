@@ -25,7 +25,11 @@
     private var paths: [(name: String, path: String)] {
       known.withLock { known in
         if let known, ContinuousClock.now < known.at + Self.pause { return known.paths }
-        let paths = Self.paths(in: directory)
+        var paths = Self.paths(in: directory)
+        // The first one stays the first: a page that asks for no name goes on with its log.
+        if let first = known?.paths.first?.name, let place = paths.firstIndex(where: { $0.name == first }) {
+          paths.insert(paths.remove(at: place), at: 0)
+        }
         known = (.now, paths)
         return paths
       }

@@ -21,6 +21,11 @@ package struct OffsetSet: Hashable, Sendable {
     return index < ranges.count && ranges[index].contains(offset)
   }
 
+  /// Returns the ranges of offsets that are in the set and in a range.
+  package func intersection(with range: ClosedRange<Offset>) -> [ClosedRange<Offset>] {
+    ranges[index(of: range.lowerBound)...].prefix { $0.lowerBound <= range.upperBound }.map { $0.clamped(to: range) }
+  }
+
   /// Returns the longest range around an offset whose offsets are all in the set, as this one is, or all not.
   package func stretch(around offset: Offset) -> ClosedRange<Offset> {
     let index = index(of: offset)

@@ -104,17 +104,28 @@ struct FilterOperand: Hashable, Sendable {
     case .object: return false
     case .null: return comparison == .equal && text == "null"
     case .int, .uint, .float, .double:
-      guard let number, let left = ExactNumber(value), let right = ExactNumber(number) else { return false }
+      guard let number, let left = ExactNumber(Self.shown(value)), let right = ExactNumber(number) else { return false }
       return Self.compare(comparison, isLess: left < right, isEqual: left == right, isGreater: right < left)
-    case .date(let date):
+    case .date:
       guard let time else { return comparison == .equal && pattern.matches(Self.plain(value)) }
-      let left = date.timeIntervalSince1970
-      let right = Double(time.nanosecondsSince1970) / 1e9
+      // As its text says: a date's seconds are no whole number of nanoseconds.
+      let left = Timestamp(text: Self.plain(value), form: .strict)?.nanosecondsSince1970
+      guard let left else { return false }
+      let right = time.nanosecondsSince1970
       return Self.compare(comparison, isLess: left < right, isEqual: left == right, isGreater: left > right)
     case .bool, .string, .bytes, .uuid:
       let left = Self.plain(value)
       if comparison == .equal { return pattern.matches(left) }
       return Self.compare(comparison, isLess: left < text, isEqual: left == text, isGreater: left > text)
+    }
+  }
+
+  /// The number that is shown: a `Float` is the number that its shortest text says.
+  private static func shown(_ value: FieldValue) -> FieldValue {
+    if case .float(let number) = value, number.isFinite {
+      .double(Double("\(number)") ?? Double(number))
+    } else {
+      value
     }
   }
 

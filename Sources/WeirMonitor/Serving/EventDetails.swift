@@ -38,7 +38,8 @@ struct EventDetails {
     // The bytes would show what is replaced.
     let isShown = showsSensitive || found.event.stored.redacted() == found.event.stored
     raw = isShown ? withExtendedLifetime(found.event.block) { Array(found.event.payload) } : nil
-    let previews = Dictionary(preview?(event) ?? []) { first, _ in first }
+    // A preview begins with the event as it was captured: the plan redacts, after its contract was checked.
+    let previews = Dictionary(preview?(found.event.stored) ?? []) { first, _ in first }
     let names = Set(journey.outcomes.map(\.provider)).union(previews.keys).sorted()
     sent = names.map { name in
       Sent(provider: name, plan: (try? RecordedPlan(of: name, in: log.path))?.text, text: previews[name])

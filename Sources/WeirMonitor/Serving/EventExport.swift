@@ -31,7 +31,7 @@ final class EventExport: @unchecked Sendable {
 
   /// Begins an export. A table has the columns of the events that match, for which the log is read twice.
   ///
-  /// Throws what `EventReader` throws, and `invalid` if a table would have too many columns.
+  /// Throws what `EventReader` throws.
   init(_ watch: LogWatch, _ filter: EventFilter, _ format: Format, showsSensitive: Bool) throws(WeirError) {
     self.watch = watch
     self.filter = filter
@@ -52,7 +52,14 @@ final class EventExport: @unchecked Sendable {
         guard let columns = unfinished else { return bytes.isEmpty ? nil : bytes }
         return try begin(CSVTable(columns.names))
       }
-      for event in events { try take(event, &bytes) }
+      do throws(WeirError) {
+        for event in events { try take(event, &bytes) }
+      } catch {
+        // The answer has begun: a table with too many columns says so in its only line.
+        guard unfinished != nil, !isDone else { throw error }
+        (unfinished, isDone) = (nil, true)
+        return Array("\(error.message)\n".utf8)
+      }
     } while bytes.count < Self.pieceBytes && ContinuousClock.now < end
     return bytes
   }

@@ -17,7 +17,9 @@
         for text in texts { lines += ShownText.wrapped("  " + ShownText.shown(text), to: width) }
       }
       lines += ShownText.wrapped(ShownText.shown(event.name), to: width)
-      lines += ["offset \(event.offset), id \(event.id)", event.time.description]
+      for text in ["offset \(event.offset), id \(event.id)", event.time.description] {
+        lines += ShownText.wrapped(text, to: width)
+      }
       if let kind = event.kind { lines.append(kind.rawValue) }
       add("Fields", event.fields.map { "\($0.name) = \(MonitorJSON.json($0.value))" })
       add("Context", contextTexts)

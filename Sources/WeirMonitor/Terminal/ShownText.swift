@@ -21,10 +21,13 @@
       return shown
     }
 
+    /// Letters without a shape: fillers of Hangul.
+    private static let invisible: Set<Unicode.Scalar> = ["\u{115F}", "\u{1160}", "\u{3164}", "\u{FFA0}"]
+
     private static func isShown(_ scalar: Unicode.Scalar) -> Bool {
       switch scalar.properties.generalCategory {
       case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: false
-      default: true
+      default: !invisible.contains(scalar)
       }
     }
 

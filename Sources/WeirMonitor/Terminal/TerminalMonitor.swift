@@ -16,6 +16,8 @@
     private var watch: LogWatch
     private let showsSensitive: Bool
     private let preview: EventDetails.Preview?
+    /// The event that is shown, and the width for which its lines were made.
+    private var details: (event: EventDetails, width: Int)?
     private let isStopped: () -> Bool
     private var view: TerminalView
     private var filter: EventFilter
@@ -98,6 +100,7 @@
           view.isLive = nil
           if let other = try? source.watch(log), other !== watch { take(other) }
         }
+        fitDetails(to: screen.width)
         screen.draw(view.lines(width: screen.width, height: screen.height))
         guard let key = screen.key(within: Int32(Self.pace / .milliseconds(1))) else { continue }
         if press(key, screen) { return }
@@ -156,11 +159,20 @@
       if view.selected == nil { view.moveToEnd(isLast: false) }
       guard let offset = view.selected else { return }
       do throws(WeirError) {
-        let details = try EventDetails(watch, offset, showsSensitive: showsSensitive, preview: preview)
-        view.mode = .details(details.lines(width: screen.width), from: 0)
+        details = (try EventDetails(watch, offset, showsSensitive: showsSensitive, preview: preview), 0)
+        view.mode = .details([], from: 0)
+        fitDetails(to: screen.width)
       } catch {
         view.error = error.message
       }
+    }
+
+    /// Wraps the lines of the event that is shown for another width.
+    private func fitDetails(to width: Int) {
+      guard case .details(_, let from) = view.mode, let shown = details, shown.width != width else { return }
+      details?.width = width
+      let texts = shown.event.lines(width: width)
+      view.mode = .details(texts, from: min(from, max(0, texts.count - 1)))
     }
 
     private func edit(_ key: TerminalScreen.Key) {

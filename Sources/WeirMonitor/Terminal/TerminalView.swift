@@ -197,7 +197,7 @@
         if isCounted, matched > shown {
           "showing \(Self.count(shown)) of \(Self.count(matched))"
         } else if !isCounted, isCut {
-          "the newest \(Self.count(shown)) that match"
+          "\(Self.count(shown)) of those that match"
         } else {
           shown == 1 ? "1 event" : "\(Self.count(shown)) events"
         }

@@ -48,6 +48,8 @@ final class EventFeed {
   static let mostFollowed = 5_000
   /// Ranges that are closer than this are read as one.
   private static let gap: Offset = 64
+  /// How many offsets are read at once of events that were looked at before.
+  private static let stretch: ClosedRange<Offset> = 512...32_768
   /// How long one look reads events that were looked at before.
   private static let turn = Duration.milliseconds(40)
 
@@ -61,10 +63,12 @@ final class EventFeed {
   private var providers: [String]?
   private var version: UInt64 = 0
   private var generation: Int?
-  /// Events that were looked at before, and may match only now.
+  /// Events that were looked at before, and may match only now; or, for a filter that asks for no states, events of
+  /// which it is not known whether they match, and which the reader has if they do.
   private var fitting = OffsetSet()
-  /// Events that the reader may have of before. What was known about them is not known any more.
+  /// Events that the reader may have of before, and of which it is not known whether they still match.
   private var doubtful = OffsetSet()
+  private var stretch = stretch.lowerBound
 
   /// Looks from an offset on. A reader that comes back has events of before, from the offset `first` on.
   ///
@@ -78,20 +82,19 @@ final class EventFeed {
     scan = try EventScan(watch.log, from: start, filter: filter, showsSensitive: showsSensitive)
     next = start
     guard let first, first < start else { return }
-    fitting.insert(first...start - 1)
-    if filter.needsStates {
-      doubtful = fitting
+    if filter.isEmpty {
+      followed.add(max(first, start - min(start, Offset(Self.mostFollowed)))...start - 1)
     } else {
-      // The last ones match as they did, or the reader does not have them.
-      let last = max(first, start - min(start, Offset(Self.mostFollowed)))...start - 1
-      followed.add(last)
-      fitting.remove(last)
-      if filter.isEmpty { fitting = OffsetSet() }
+      fitting.insert(first...start - 1)
+      if filter.needsStates { doubtful = fitting }
     }
   }
 
   /// The lowest offset of an event that the reader may have; `nil` if he has none.
-  var first: Offset? { [followed.events.first?.offset, doubtful.ranges.first?.lowerBound].compactMap(\.self).min() }
+  var first: Offset? {
+    let unread = filter.needsStates ? doubtful : fitting
+    return [followed.events.first?.offset, unread.ranges.first?.lowerBound].compactMap(\.self).min()
+  }
 
   /// Where a new reader begins: without a filter with the last events; a filter looks at all of them.
   static func start(of watch: LogWatch, _ filter: EventFilter) throws(WeirError) -> Offset {
@@ -123,6 +126,7 @@ final class EventFeed {
       news.changes = followed.changes(watch)
       version = known.version
     }
+    followed.removeGone()
     try readFitting(&news)
     news.rows = rows(news.found.events)
     for row in news.late + news.rows { followed.add(row) }
@@ -150,43 +154,54 @@ final class EventFeed {
   }
 
   /// Reads ``fitting`` events, the newest first, and leaves to the next look what takes too long. What is older than a
-  /// frame full of events that match is not read.
+  /// page full of events is not read.
   ///
   /// Of the ``doubtful`` ones that are read, those that match come again, and no others stay.
   private func readFitting(_ news: inout News) throws(WeirError) {
     let deadline = ContinuousClock.now + Self.turn
-    var events: [StoredEvent] = []
+    var late: [StoredEvent] = []
     var bytes = 0
     while let range = nextFitting {
-      fitting.remove(range)
-      var found = EventScan.Found()
-      if let limited = filter.limited(to: range) {
-        let scan = try EventScan(watch.log, from: range.lowerBound, filter: limited, showsSensitive: showsSensitive)
-        found = try scan.look(until: .now + .seconds(10)) { watch.findings(of: $0) }
-      }
-      news.isCut = news.isCut || found.isCut
-      if filter.needsStates, let first = doubtful.ranges.first?.lowerBound, first <= range.upperBound {
-        // What lies before the first event of a cut list was not found out.
-        let known = found.isCut ? found.events.first?.offset ?? range.upperBound : range.lowerBound
-        if known <= range.upperBound { news.gone.append(max(known, first)...range.upperBound) }
-      }
-      doubtful.remove(range)
-      events = found.events + events
-      bytes += found.bytes
-      guard events.count < EventScan.maximumRows, bytes < EventScan.maximumBytes else {
-        news.isCut = news.isCut || !fitting.ranges.isEmpty
-        fitting = OffsetSet()
+      guard followed.events.count + late.count < Self.mostFollowed else {
+        news.gone += doubtful.ranges
+        news.isCut = news.isCut || filter.needsStates
+        (fitting, doubtful) = (OffsetSet(), OffsetSet())
         break
       }
-      if ContinuousClock.now >= deadline { break }
+      guard late.count < EventScan.maximumRows, bytes < EventScan.maximumBytes, ContinuousClock.now < deadline else {
+        break
+      }
+      let found = try read(range)
+      // What lies before the first event of a cut list was not found out.
+      let read = (found.isCut ? found.events.first?.offset ?? range.upperBound : range.lowerBound)...range.upperBound
+      fitting.remove(read)
+      bytes += found.bytes
+      if filter.needsStates {
+        news.gone += doubtful.intersection(with: read)
+        doubtful.remove(read)
+        late = found.events.filter { !followed.contains($0.offset) } + late
+      } else {
+        for event in found.events { followed.add(event) }
+        news.changes += followed.changes(watch)
+      }
     }
-    news.late = rows(events.filter { !followed.contains($0.offset) })
+    news.late = rows(late)
   }
 
-  /// The highest of the ``fitting`` events that are near to each other, as many as a page keeps.
+  /// Reads a range, of about as many events as a frame has.
+  private func read(_ range: ClosedRange<Offset>) throws(WeirError) -> EventScan.Found {
+    guard let limited = filter.limited(to: range) else { return EventScan.Found() }
+    let scan = try EventScan(watch.log, from: range.lowerBound, filter: limited, showsSensitive: showsSensitive)
+    let found = try scan.look(until: .now + .seconds(10)) { watch.findings(of: $0) }
+    let isFull = found.isCut || found.events.count > EventScan.maximumRows / 2
+    stretch = isFull ? max(Self.stretch.lowerBound, stretch / 2) : min(Self.stretch.upperBound, stretch * 2)
+    return found
+  }
+
+  /// The highest of the ``fitting`` events that are near to each other.
   private var nextFitting: ClosedRange<Offset>? {
     guard let last = fitting.ranges.last else { return nil }
-    let most = last.upperBound - min(last.upperBound, Offset(Self.mostFollowed - 1))
+    let most = last.upperBound - min(last.upperBound, stretch - 1)
     var first = last.lowerBound
     for near in fitting.ranges.dropLast().reversed() {
       guard first > most, first - near.upperBound <= Self.gap else { break }
@@ -201,7 +216,7 @@ private struct FollowedEvents {
   struct Event {
     var offset: Offset
     var isNotice: Bool
-    /// Whether the event matches no more. The reader may show it still.
+    /// Whether the event matches no more, as of this look.
     var isGone = false
     /// What the reader knows, as a text; `nil` for nothing.
     var known: String?
@@ -219,14 +234,23 @@ private struct FollowedEvents {
   private func place(of offset: Offset) -> Int { events.partitioningIndex { $0.offset >= offset } }
 
   mutating func add(_ row: EventFeed.Row) {
-    let event = Event(
-      offset: row.event.offset, isNotice: row.event.isNotice, known: MonitorJSON.letters(row.findings))
+    add(
+      Event(offset: row.event.offset, isNotice: row.event.isNotice, known: MonitorJSON.letters(row.findings)))
+  }
+
+  /// An event that the reader has, or never got, and what he knows of it.
+  mutating func add(_ event: StoredEvent) {
+    if !contains(event.offset) { add(Event(offset: event.offset, isNotice: event.isNotice, known: nil)) }
+  }
+
+  private mutating func add(_ event: Event) {
     let place = place(of: event.offset)
     if place < events.count, events[place].offset == event.offset {
       events[place] = event
     } else {
       events.insert(event, at: place)
     }
+    // A reader keeps so many, and as many that wait while the list stands still.
     if events.count > 2 * EventFeed.mostFollowed { events.removeFirst(EventFeed.mostFollowed) }
   }
 
@@ -240,15 +264,18 @@ private struct FollowedEvents {
     for index in events.indices where offsets.contains(events[index].offset) { events[index].isGone = true }
   }
 
+  /// Forgets the events that match no more, of which the reader knows all.
+  mutating func removeGone() { events.removeAll(where: \.isGone) }
+
   /// The reader does not know anything of its events any more.
   mutating func forgetFindings() {
     for index in events.indices { events[index].known = nil }
   }
 
-  /// The last events whose states or flags have changed.
+  /// The events whose states or flags have changed.
   mutating func changes(_ watch: LogWatch) -> [(offset: Offset, findings: EventFindings)] {
     var changes: [(offset: Offset, findings: EventFindings)] = []
-    for index in events.indices.suffix(EventFeed.mostFollowed) {
+    for index in events.indices {
       let findings = watch.findings(of: events[index].offset, isNotice: events[index].isNotice)
       let known = MonitorJSON.letters(findings)
       guard known != events[index].known else { continue }

@@ -20,6 +20,8 @@ final class LogWatch: Sendable {
     var watchers = 0
     /// The log's directory, held open; `nil` before the first look, and while there is none.
     var directory: Descriptor?
+    /// The file `lock` in it; `nil` as long as there was none.
+    var lock: Descriptor?
     /// Counted up when another log has taken the place of the one before.
     var generation = 0
 
@@ -74,6 +76,8 @@ final class LogWatch: Sendable {
   /// The number of ranges of one version's changes.
   private static let mostRanges = 1_000
 
+  private static let lockName = "lock"
+
   let log: LogDirectory
   private let calls = SystemCalls()
   private let state: Mutex<State>
@@ -112,12 +116,23 @@ final class LogWatch: Sendable {
   /// Returns whether another log has taken the place of the one that was watched. Then nothing is known any more.
   private func checkPlace(_ state: inout State) -> Bool {
     let isSame = state.directory.map { calls.isAt(log.path, $0) }
-    if isSame == true { return false }
-    state.directory = try? calls.openDirectory(log.path)
-    guard isSame == false else { return false }
+    if isSame != true {
+      state.directory = try? calls.openDirectory(log.path)
+      state.lock = nil
+    }
+    guard isSame == false || isFilledAnew(&state) else { return false }
     forget(&state)
     state.generation += 1
     return true
+  }
+
+  /// Returns whether the directory has another log's files now: another file `lock`, which a log keeps for ever.
+  private func isFilledAnew(_ state: inout State) -> Bool {
+    guard let directory = state.directory else { return false }
+    if let lock = state.lock, (try? calls.isNamed(lock, Self.lockName, in: directory)) ?? true { return false }
+    guard let lock = try? calls.open(Self.lockName, in: directory, forWriting: false) else { return false }
+    defer { state.lock = lock }
+    return state.lock != nil
   }
 
   private func forget(_ state: inout State) {

@@ -11,6 +11,8 @@ struct ScopesInLog {
   static let exited = "scope.exited"
   private static let most = 10_000
   private static let mostLines = 50
+  /// Of the texts of a scope: an event may have megabytes.
+  private static let mostLetters = 200
 
   private var open: [String: (name: String, user: String?, since: Timestamp)] = [:]
   private var opening: UInt64 = 0
@@ -22,11 +24,13 @@ struct ScopesInLog {
       open = [:]
     }
     guard let id = event.context.view?.id else { return }
-    if event.name == Self.exited { open[id] = nil }
+    if event.name == Self.exited { open[id.cut(to: Self.mostLetters)] = nil }
     guard event.name == Self.entered, open.count < Self.most, case .string(let name)? = event.fields["name"] else {
       return
     }
-    open[id] = (name, event.context.user?.id, event.time)
+    open[id.cut(to: Self.mostLetters)] = (
+      name.cut(to: Self.mostLetters), event.context.user?.id.cut(to: Self.mostLetters), event.time
+    )
   }
 
   /// A line for each open scope, the oldest first.

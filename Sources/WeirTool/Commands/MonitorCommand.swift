@@ -43,7 +43,7 @@
         or of COLUMNS and LINES; a filter then has looked at the whole log.
 
         With --plan, an event's details show what each provider of the plan gets of it, \
-        as weir plan show does.
+        as weir plan show does; sensitive values are replaced all the same.
 
         With --against, the page Differences holds the log against a control, event by \
         event, as weir reconcile does; --key is the same. The log is compared when the page \
@@ -150,8 +150,10 @@
       private var preview: (@Sendable (StoredEvent) -> [(provider: String, text: String)])? {
         get throws {
           guard let plan else { return nil }
-          let entries = try PlanSource.deliverablePlan(plan).routed.entries
-          return { event in entries.map { ($0.name, Self.text($0, event)) } }
+          var entries = try PlanSource.deliverablePlan(plan).routed.entries
+          // What the monitor does not show must not come in through a plan that does not redact.
+          for index in entries.indices where !showSensitive { entries[index].options.redactsSensitive = true }
+          return { [entries] event in entries.map { ($0.name, Self.text($0, event)) } }
         }
       }
 
@@ -209,7 +211,8 @@
         } catch let error as WeirError where error.code == .invalid || error.code == .io {
           throw ToolError(
             error.message.replacing("allow remote readers", with: "use --allow-remote")
-              .replacing("choose another port", with: "choose another --port"))
+              .replacing("choose another port", with: "choose another --port")
+              .replacing("choose another host", with: "choose another --host"))
         }
       }
     #else
