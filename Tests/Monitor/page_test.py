@@ -111,6 +111,27 @@ class PageTest(unittest.TestCase):
         wait(lambda: "checkout_completed" in stage.text("event"), "the event in the provider's form")
         self.assertIn("the plan withholds the event", stage.text("event"))
 
+    def test_a_page_holds_the_log_against_a_control(self):
+        stage = self.stage
+        writer = stage.writer()
+        writer.write(*({"event": "paid", "order": n, "note": "<b>as</b> it is \u202e"} for n in range(5)))
+        wait(lambda: stage.run("cat", stage.directory, check=False).stdout.count(b"\n") == 5, "the events")
+        lines = stage.run("cat", stage.directory).stdout.decode().splitlines()
+        control = os.path.join(stage.folder, "control.jsonl")
+        with open(control, "w", encoding="utf-8") as file:
+            file.write("\n".join([lines[0].replace("it is", "it was"), *lines[1:4]]) + "\n")
+        self.driver.get(stage.start("--against", control))
+        wait(lambda: not stage.is_hidden("differences"), "the way to the differences")
+        self.driver.find_element(By.ID, "differences").click()
+        body = lambda: stage.js("return document.body.textContent")
+        wait(lambda: "5 events in the log" in body(), "the report")
+        self.assertIn("not within the bands: paid", body())
+        self.assertEqual(stage.js("return document.querySelector('.differs th').textContent"), "fields.note")
+        self.assertEqual(stage.js("return document.querySelectorAll('.differs td')[1].textContent"),
+                         '"<b>as</b> it was \\u202e"')
+        self.assertEqual(stage.js("return getComputedStyle(document.querySelector('table')).borderCollapse"), "collapse")
+        self.assertEqual(stage.errors(), [])
+
     def test_a_filter_by_state_follows_the_deliveries(self):
         stage = self.stage
         writer = stage.writer()

@@ -22,6 +22,24 @@ def shop(stage):
     writer.write(*({"event": "page.viewed", "order": 5000 + n} for n in range(6)))
 
 
+def compare(stage):
+    """A control that truncates some texts and lacks some events."""
+    lines = stage.run("cat", stage.directory).stdout.decode().splitlines()
+    control = os.path.join(stage.folder, "control.jsonl")
+    with open(control, "w", encoding="utf-8") as file:
+        for number, line in enumerate(lines):
+            if number % 40 == 7:
+                line = line[:-1] + ', "outcome": "400"}'
+            if number % 50 != 9:
+                file.write(line.replace('"SPRING"', '"SPR"') + "\n")
+    stage.kill_monitor()
+    stage.driver.get(stage.start("--against", control))
+    wait(lambda: not stage.is_hidden("differences"), "the way to the differences")
+    stage.driver.find_element(By.ID, "differences").click()
+    wait(lambda: "events in the log" in stage.js("return document.body.textContent"), "the report")
+    stage.js("document.querySelector('.tables').nextElementSibling.scrollIntoView()")
+
+
 def picture(driver, folder, name):
     for scheme in ("light", "dark"):
         features = [{"name": "prefers-color-scheme", "value": scheme}]
@@ -47,7 +65,11 @@ def main():
         driver.find_element(By.ID, "table").click()
         stage.key("j" + Keys.ENTER)
         wait(lambda: "attempt 1" in stage.text("event"), "the details")
+        stage.key("s")
+        wait(lambda: stage.is_hidden("sums"), "the room of the sums")
         picture(driver, folder, "details")
+        compare(stage)
+        picture(driver, folder, "differences")
     finally:
         stage.end()
         driver.quit()

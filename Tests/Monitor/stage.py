@@ -72,7 +72,7 @@ class Stage:
         return self.writers[-1]
 
     def run(self, *arguments, **options):
-        return subprocess.run([self.weir, *arguments], check=True, capture_output=True, **options)
+        return subprocess.run([self.weir, *arguments], **{"check": True, "capture_output": True, **options})
 
     def kill_monitor(self):
         self.monitor.kill()

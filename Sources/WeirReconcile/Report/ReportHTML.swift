@@ -50,7 +50,8 @@ package enum ReportHTML {
       font: 13px/1.45 system-ui, sans-serif; font-variant-numeric: tabular-nums; }
     main { max-width: 1100px; margin: 0 auto; padding: 12px 16px 40px; }
     h1 { font-size: 18px; } h2 { margin: 24px 0 6px; font-size: 14px; } h3 { margin: 16px 0 4px; font-size: 13px; }
-    table { border-collapse: collapse; background: light-dark(#fff, #1a1d22); display: block; overflow-x: auto; }
+    table { border-collapse: collapse; background: light-dark(#fff, #1a1d22); }
+    .tables { display: flex; flex-wrap: wrap; gap: 0 32px; } section { max-width: 100%; overflow-x: auto; }
     th, td { padding: 3px 10px; border: 1px solid var(--line); text-align: left; vertical-align: top; }
     th { font-weight: 600; } .n { text-align: right; }
     .pair td { font-family: ui-monospace, monospace; font-size: 12px; overflow-wrap: anywhere; min-width: 16em; }
@@ -70,7 +71,7 @@ private struct ReportBody {
   init(_ report: ReconciliationReport) { self.report = report }
 
   var text: String {
-    var page = "<p>" + summary + "</p>\n"
+    var page = "<p>" + summary + "</p>\n<div class=\"tables\">\n"
     page += table(
       "Verdicts", ["verdict", "events"],
       ReconciliationReport.Verdict.allCases.map { [$0.rawValue, "\(report.all[$0])"] })
@@ -87,6 +88,7 @@ private struct ReportBody {
     page += table(
       "Events", ["event"] + verdicts.map(\.rawValue),
       report.byName.sorted { $0.key < $1.key }.map { name, counts in [name] + verdicts.map { "\(counts[$0])" } })
+    page += "</div>\n"
     if !report.samples.isEmpty {
       page += "<h2>Examples</h2>\n" + report.samples.map(sample).joined()
     }
@@ -110,8 +112,9 @@ private struct ReportBody {
         }.joined() + "</tr>\n"
     }
     let left = rows.count - Self.mostRows
-    return "<h2>\(title)</h2>\n<table>\n" + row(head, "th") + rows.prefix(Self.mostRows).map { row($0, "td") }.joined()
-      + "</table>\n" + (left > 0 ? "<p>and \(left) more</p>\n" : "")
+    return "<section>\n<h2>\(title)</h2>\n<table>\n" + row(head, "th")
+      + rows.prefix(Self.mostRows).map { row($0, "td") }.joined()
+      + "</table>\n" + (left > 0 ? "<p>and \(left) more</p>\n" : "") + "</section>\n"
   }
 
   /// Both sides, field by field.
@@ -129,8 +132,8 @@ private struct ReportBody {
         + "<td>\(own.map(ReportHTML.escaped) ?? "<i>none</i>")</td><td>\(other.map(ReportHTML.escaped) ?? "<i>none</i>")</td></tr>\n"
     }
     return
-      "<h3>\(ReportHTML.escaped(title))</h3>\n<table class=\"pair\">\n<tr><th></th><th>log</th><th>control</th></tr>\n"
-      + rows.joined() + "</table>\n"
+      "<section>\n<h3>\(ReportHTML.escaped(title))</h3>\n<table class=\"pair\">\n<tr><th></th><th>log</th><th>control</th></tr>\n"
+      + rows.joined() + "</table>\n</section>\n"
   }
 
   private static func fields(_ text: String?) -> [(path: String, value: String)] {
