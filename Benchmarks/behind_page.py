@@ -3,7 +3,7 @@ import matplotlib.pyplot as plt
 from drawing import DOCC, number, save, table
 from matplotlib.ticker import FuncFormatter
 
-LINES = {"weir-c": "#0b6bcb", "lttng-ust": "#7a4fbf", "write": "#8a8f98", "cat": "#8a8f98", "files": "#0b6bcb",
+LINES = {"weir-c": "#0b6bcb", "lttng-ust": "#7a4fbf", "write": "#8a8f98", "cat": "#8a8f98", "files": "#0b6bcb", "reconcile": "#0b6bcb",
          "http json": "#e0533d", "http jsonl": "#c98a2b"}
 NAMES = {"cat": "weir cat", "files": "JSON Lines files", "http json": "HTTP, JSON", "http jsonl": "HTTP, JSON Lines"}
 
@@ -69,7 +69,20 @@ def draw_delivery(results):
   save(figure, "benchmark-delivery")
 
 
-CHARTS = [draw_draining, draw_delivery]
+def draw_reconcile(results):
+  lines = results.find(bench="reconcile")
+  sizes = sorted({line["events"] for line in lines})
+  if len(sizes) < 2: return
+  figure, panels = plt.subplots(1, 2, figsize=(8, 3.4))
+  curve(panels[0], lines, sizes, "cpu_ns", "events", 1e-3)
+  curve(panels[1], lines, sizes, "memory_mib", "events")
+  steps(panels[0], sizes, "events on each side", "µs of processor time an event")
+  steps(panels[1], sizes, "events on each side", "MiB of memory")
+  figure.tight_layout()
+  save(figure, "benchmark-reconcile")
+
+
+CHARTS = [draw_draining, draw_delivery, draw_reconcile]
 
 
 # ---- Tables ----------------------------------------------------------------------------------------------------------
@@ -114,6 +127,15 @@ def batches_table(results):
   return table(["", "the log", *RATE_HEAD],
                [[names[line["subject"]], line["source"], *rate_cells(line)]
                 for line in results.find(bench="delivery-batches")])
+
+
+def reconcile_table(results):
+  rows = [["a control of JSON Lines", f'{line["events"]:,}', number(line["events"] / line["events_per_second"]),
+           *rate_cells(line)] for line in results.find(bench="reconcile")]
+  rows += [[f'a copy of {line["log_bytes"] / 1e9:.1f} GB', f'{line["events"]:,}',
+            number(line["events"] / line["events_per_second"]), *rate_cells(line)]
+           for line in results.find(bench="reconcile-copies")]
+  return table(["against", "events on each side", "seconds", *RATE_HEAD], rows)
 
 
 def disk_table(results):
@@ -168,6 +190,9 @@ TABLES = {
   "delivery": lambda results: pictured(
     "benchmark-delivery", "Processor time of an event and memory, by the size of the log and by destinations.",
     delivery_table(results)),
+  "reconcile": lambda results: pictured(
+    "benchmark-reconcile", "Processor time of an event and memory, by the number of events.",
+    reconcile_table(results)),
   "peers": peers_table, "batches": batches_table, "disk": disk_table, "opening": opening_table,
   "follow-idle": follow_table, "request": request_table, "service": service_table, "parts": parts_table}
 

@@ -15,6 +15,7 @@
 #   make behind-bench       delivery beside syslog-ng and rsyslog, by size and destinations, in batch segments, bytes on
 #                           disk, idle, a web service with Weir and without, and the monitor
 #   make monitor-bench      the monitor: from capture to pixel, captures beside it, the page's memory, its own
+#   make reconcile-bench    a log held against a control of 10^5 to 10^7 events, and two copies of a log of 10 GB
 #   make batch-bench        what batch segments cost, and how much smaller they are, beside LZ4 itself
 #   make copy-bench         what a capture costs by the length of its string, beside a bare copy
 #   make delivery-bench     what delivery costs: as JSON, to files, over HTTP on loopback; beside the disk and a socket
@@ -81,7 +82,8 @@ DRAIN_BENCH_SIZES = 100000 1000000 10000000 100000000
 DRAIN_BENCH_PEER = \
   $(if $(filter lttng-ust,$(PEER_NAMES)),--peer lttng-ust=$(PEERS)/libpeer-lttng-ust.so --daemons lttng-)
 
-.PHONY: drain-bench opening-bench request-bench behind-bench service-build bench-tool monitor-bench
+.PHONY: drain-bench opening-bench request-bench behind-bench service-build bench-tool monitor-bench \
+        reconcile-bench
 
 drain-bench: need-c $(C)/bench/drain_bench
 	@mkdir -p $(BENCH)
@@ -122,6 +124,9 @@ behind-bench: need-c need-python need-browser bench-tool service-build $(C)/benc
 
 monitor-bench: need-c need-browser bench-tool $(C)/bench/paced_writer
 	$(BEHIND_BENCH) $(BEHIND_BENCH_FLAGS) --only monitor
+
+reconcile-bench: need-c bench-tool $(C)/bench/make_log
+	$(BEHIND_BENCH) $(BEHIND_BENCH_FLAGS) --only reconcile
 
 # The service, which is a package of its own: it fetches a web framework.
 service-build: need-swift need-lz4

@@ -1,6 +1,6 @@
 """behind.py: what stands behind a capture, measured from outside. `make behind-bench`.
 
-    behind.py --tool WEIR --results FILE [--build .build] [--only peers,delivery,batches,disk,idle,service,monitor]
+    behind.py --tool WEIR --results FILE [--build .build] [--only PART,…]
               [--quick] [--rounds N] [--most EVENTS] [--monitor latency,captures,page,load]
 
 Appends one line of JSON a row to the results, as the other benchmarks do. What is not there is left out and listed.
@@ -19,7 +19,7 @@ sys.dont_write_bytecode = True
 
 from measure import Bench  # noqa: E402
 
-PARTS = ["peers", "delivery", "batches", "disk", "idle", "service", "monitor"]
+PARTS = ["peers", "delivery", "batches", "disk", "idle", "service", "monitor", "reconcile"]
 
 
 def contents(path): return pathlib.Path(path).read_text().strip()

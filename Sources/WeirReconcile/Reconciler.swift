@@ -77,7 +77,9 @@ final class Reconciler<Here: EventSource, There: EventSource>: Sendable {
       mark.id != 0 ? .id : mark.foreignID != 0 && hasForeignIDs ? .foreignID : .content
     }
     progress("reading the log")
-    try mark(here, isHere: true) { self.way(of: $0, after: nil) }
+    // Only a way by which the control has events can match.
+    let ways = MatchWay.allCases.filter { waitingThere[$0.index].count > 0 }
+    try mark(here, isHere: true) { mark in ways.first { mark.identity(by: $0) != 0 } }
     for way in MatchWay.allCases {
       progress("matching by \(way.rawValue)")
       try match(by: way)
@@ -139,13 +141,6 @@ final class Reconciler<Here: EventSource, There: EventSource>: Sendable {
         if !isHere, let times { tally.add(timesThere: times) }
         tally.unreadable += unreadable
       }
-    }
-  }
-
-  /// The next way by which an event of the log can match: one for which the control has events.
-  private func way(of mark: EventMark, after last: MatchWay?) -> MatchWay? {
-    MatchWay.allCases.dropFirst(last.map { $0.index + 1 } ?? 0).first { way in
-      mark.identity(by: way) != 0 && waitingThere[way.index].count > 0
     }
   }
 

@@ -36,12 +36,12 @@
         Exit codes:
           0    success; or the reader of standard output has closed it (cat)
           1    damage: a part of the log can't be read (verify, cat, export, schema,
-               contract check, dead-letters, batch); or events were damaged or removed
-               before they were delivered (deliver, redrive, record --to); or events
-               violate the contract (contract check); or there are breaking changes
-               (schema diff, contract diff), or changes that nobody approved
-               (contract diff --approvals); or more events differ from a control than
-               its bands allow (reconcile)
+               contract check, contract report, dead-letters, batch); or events were
+               damaged or removed before they were delivered (deliver, redrive,
+               record --to); or events violate the contract (contract check, contract
+               report); or there are breaking changes (schema diff, contract diff), or
+               changes that nobody approved (contract diff --approvals); or more
+               events differ from a control than its bands allow (reconcile)
           2    can't run: bad arguments, no such log, no permission, locked
           3    the disk is full; the events in the log are kept
           4    events of the input were refused as too large (record), or a provider

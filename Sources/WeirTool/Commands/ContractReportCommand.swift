@@ -46,7 +46,7 @@
           defaulted         Events in which a default takes the field's place.
           unknown           Events with the field, which the contract does not name.
           wrong_type        Events with a value of another type.
-          out_of_range      Events with a value that another rule of the field excludes.
+          out_of_range      Events with a value that another rule excludes.
           violated_rules    The violated rules, each with its number of events.
           violating_values  Examples of the values that violate a rule.
           examples          Examples of all values, as JSON, cut to 80 characters.

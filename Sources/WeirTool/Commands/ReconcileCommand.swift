@@ -14,7 +14,8 @@
       abstract: "Hold a log against a control, event by event.",
       usage: """
         weir reconcile <directory> --against <path> [--and-again <path>]
-                        [--form <form>] [--key <fields>] [--tolerance <time>] [--late <time>]
+                        [--form <form>] [--key <fields>]
+                        [--tolerance <time>] [--late <time>]
                         [--ignore <pattern>]... [--clean <pattern=steps>]...
                         [--band <pattern=share>]... [--plan <plan>]
                         [--name <name>] [--foreign-id <field>] [--memory <size>]
