@@ -31,22 +31,31 @@ public final class Control: Sendable {
 
   /// Records an event as the other SDK was given it.
   ///
-  /// The user and the view that are bound are recorded too.
+  /// The view that is bound is recorded too.
   ///
   /// - Parameters:
   ///   - name: the event's name there.
   ///   - fields: the event's fields there. The names `weir_id` and `weir_outcome` are the control's own.
   ///   - id: the receipt of the same event's capture, by which the two match for certain; `nil` to match by content.
+  ///   - user: the event's user there; `nil` for the user that is bound. A tracker's default user is not the control's:
+  ///     pass `tracker.user?.id`.
   ///   - outcome: why the other SDK did not pass the event on, such as `sampled` or `400`; `nil` if it did.
   /// - Returns: the receipt of the record. A refused record is counted in the control's log.
   @discardableResult
   public func record(
-    _ name: String, fields: FieldObject, id: Receipt? = nil, outcome: String? = nil
+    _ name: String, fields: FieldObject, id: Receipt? = nil, user: String? = nil, outcome: String? = nil
   ) -> Receipt {
+    record(name, fields, id?.id, user, outcome)
+  }
+
+  @discardableResult
+  func record(_ name: String, _ fields: FieldObject, _ id: EventID?, _ user: String?, _ outcome: String?) -> Receipt {
     var members = fields.map { ($0.name, $0.value) }
-    if let id = id?.id { members.append((ComparedEvent.idField, .string(id.description))) }
+    if let id { members.append((ComparedEvent.idField, .string(id.description))) }
     if let outcome { members.append((ComparedEvent.outcomeField, .string(outcome))) }
-    return tracker.track(name, fields: FieldObject(members))
+    let recorded = FieldObject(members)
+    guard let user else { return tracker.track(name, fields: recorded) }
+    return Bindings.with(user: user) { tracker.track(name, fields: recorded) }
   }
 
   /// Closes the log. Throws what the close of a tracker throws.

@@ -52,7 +52,6 @@ struct Tally: Sendable {
   /// The number of fields that are counted apart. Hostile events could have millions.
   private static let mostFields = 10_000
   private static let mostSignatures = 10_000
-  private static let mostExamples = 3
   private static let mostFieldsWithExamples = 100
 
   var here: UInt64 = 0
@@ -65,7 +64,8 @@ struct Tally: Sendable {
   var byName: [UInt64: ReconciliationReport.Counts] = [:]
   var byWay: [MatchWay: UInt64] = [:]
   var fields: [FieldKey: UInt64] = [:]
-  var examples: [FieldKey: [Example]] = [:]
+  /// Of each field the first pair that differs in it.
+  var examples: [FieldKey: Example] = [:]
   /// The pairs that differ, as far as their signatures are counted apart.
   var signatures: [Signature: Pairs] = [:]
   /// The time of the first event that is not identical.
@@ -114,10 +114,12 @@ struct Tally: Sendable {
     let key = FieldKey(name: pair.name, path: difference.path, kind: difference.kind)
     guard fields[key] != nil || fields.count < Self.mostFields else { return }
     fields[key, default: 0] += 1
-    if examples.count < Self.mostFieldsWithExamples, examples[key, default: []].count < Self.mostExamples {
-      let example = Example(here: here, there: there, offset: pair.here, difference: difference)
-      examples[key, default: []].append(example)
-    }
+    keep(Example(here: here, there: there, offset: pair.here, difference: difference), of: key)
+  }
+
+  private mutating func keep(_ example: Example, of key: FieldKey) {
+    let isWanted = examples[key].map { example.offset < $0.offset } ?? (examples.count < Self.mostFieldsWithExamples)
+    if isWanted { examples[key] = example }
   }
 
   /// Where the next window begins to read.
@@ -141,7 +143,7 @@ struct Tally: Sendable {
     byWay.merge(other.byWay, uniquingKeysWith: +)
     for (key, count) in other.fields where fields[key] != nil || fields.count < Self.mostFields {
       fields[key, default: 0] += count
-      examples[key] = Array(((examples[key] ?? []) + (other.examples[key] ?? [])).prefix(Self.mostExamples))
+      if let example = other.examples[key] { keep(example, of: key) }
     }
     for (signature, pairs) in other.signatures {
       if signatures[signature] != nil || signatures.count < Self.mostSignatures {

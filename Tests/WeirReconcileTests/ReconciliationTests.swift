@@ -96,6 +96,37 @@ import WeirTesting
     }
   }
 
+  @Test func `a control records what a provider was sent, and what was rejected`() async throws {
+    try await withDirectoryAsync { parent in
+      let log = parent + "/events"
+      let tracker = try Tracker(directory: log, configuration: quiet())
+      let control = try Control(directory: parent + "/control", configuration: quiet())
+      for number in 0..<6 {
+        Bindings.with(user: "u\(number % 2)") {
+          _ = tracker.track(number == 2 ? "bad" : "e", fields: ["itemCount": .int(Int64(number))])
+        }
+      }
+      try tracker.drain()
+      let mapper = EventMapper.snakeCase()
+      let dispatcher = try Dispatcher(tracker)
+      try dispatcher.add(
+        ScriptedProvider(
+          name: "shop", answers: [.fail("away")], finally: .each { $0.name == "bad" ? .rejected("400") : .accepted }
+        ).recorded(by: control).mapped(by: mapper))
+      let delivery = Task { try await dispatcher.run() }
+      #expect(await eventually { dispatcher.ledger["shop"]?.offset == 6 })
+      delivery.cancel()
+      _ = try await delivery.value
+      try control.close()
+      var options = Reconciliation.Options()
+      options.entry = DeliveryPlan.Entry("shop", mapper: mapper)
+      let report = try Reconciliation(log: log, against: parent + "/control", options: options).run()
+      #expect(report.all[.identical] == 5)
+      #expect(reasons(report) == ["the control did not pass it on: 400": 1])
+      #expect(report.passes)
+    }
+  }
+
   @Test func `sensitive values are replaced in the examples of both sides`() throws {
     try withDirectory { directory in
       let tracker = try Tracker(directory: directory, configuration: quiet())

@@ -209,7 +209,7 @@ struct ReportMaker {
         < (tally.fields[one] ?? 0, name(other.name), other.path, other.kind)
     }
     for key in keys.prefix(Self.mostDiffering) {
-      guard let example = tally.examples[key]?.first else { continue }
+      guard let example = tally.examples[key] else { continue }
       examples.append(
         .init(
           verdict: .differing, name: name(key.name), reason: "\(key.path): \(key.kind.rawValue)",
