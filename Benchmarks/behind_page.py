@@ -3,7 +3,8 @@ import matplotlib.pyplot as plt
 from drawing import DOCC, number, save, table
 from matplotlib.ticker import FuncFormatter
 
-LINES = {"weir-c": "#0b6bcb", "lttng-ust": "#7a4fbf", "write": "#8a8f98", "cat": "#8a8f98", "files": "#0b6bcb", "reconcile": "#0b6bcb",
+LINES = {"weir-c": "#0b6bcb", "lttng-ust": "#7a4fbf", "write": "#8a8f98", "cat": "#8a8f98", "files": "#0b6bcb",
+         "reconcile": "#0b6bcb",
          "http json": "#e0533d", "http jsonl": "#c98a2b"}
 NAMES = {"cat": "weir cat", "files": "JSON Lines files", "http json": "HTTP, JSON", "http jsonl": "HTTP, JSON Lines"}
 
@@ -70,7 +71,7 @@ def draw_delivery(results):
 
 
 def draw_reconcile(results):
-  lines = results.find(bench="reconcile")
+  lines = results.find(bench="reconcile-events")
   sizes = sorted({line["events"] for line in lines})
   if len(sizes) < 2: return
   figure, panels = plt.subplots(1, 2, figsize=(8, 3.4))
@@ -131,7 +132,7 @@ def batches_table(results):
 
 def reconcile_table(results):
   rows = [["a control of JSON Lines", f'{line["events"]:,}', number(line["events"] / line["events_per_second"]),
-           *rate_cells(line)] for line in results.find(bench="reconcile")]
+           *rate_cells(line)] for line in results.find(bench="reconcile-events")]
   rows += [[f'a copy of {line["log_bytes"] / 1e9:.1f} GB', f'{line["events"]:,}',
             number(line["events"] / line["events_per_second"]), *rate_cells(line)]
            for line in results.find(bench="reconcile-copies")]

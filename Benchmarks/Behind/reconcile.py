@@ -56,7 +56,7 @@ def measure(bench):
     log, path = bench.log(events), bench.scratch / "control.jsonl"
     expected = control(bench, log, path)
     samples = [compared(bench, log, path, expected) for _ in range(bench.rounds)]
-    bench.add_rates(samples, events, bench="reconcile", subject="reconcile")
+    bench.add_rates(samples, events, bench="reconcile-events", subject="reconcile")
     path.unlink()
     bench.remove(log)
   events = (COPY_BYTES // 100 if bench.quick else COPY_BYTES) // LOG_BYTES

@@ -69,17 +69,58 @@ final class Reconciler<Here: EventSource, There: EventSource>: Sendable {
     withheld = file("withheld")
   }
 
+  /// What the reading of both sides has come to: with the scratch files, all that the rest of the comparison takes.
+  struct Marks: Codable {
+    var here: UInt64
+    var there: UInt64
+    var unreadable: UInt64
+    var timesThere: ClosedRange<Int64>?
+    var names: [String]
+    var outcomes: [String]
+    /// The number of records in each file that has some.
+    var counts: [String: Int]
+    var onlyThere: [Range<Int>]
+  }
+
   /// Compares the sides. `progress` is told what is done now.
-  func run(_ progress: @Sendable (String) -> Void = { _ in }) throws(WeirError) -> Tally {
-    progress("reading the control")
+  func run(_ progress: @escaping @Sendable (String) -> Void = { _ in }) throws(WeirError) -> Tally {
+    try mark(progress)
+    return try compare(progress)
+  }
+
+  /// Reads both sides, and makes the marks of their events.
+  @discardableResult
+  func mark(_ progress: @escaping @Sendable (String) -> Void) throws(WeirError) -> Marks {
     let hasForeignIDs = here.hasForeignIDs
-    try mark(there, isHere: false) { mark in
+    try mark(there, isHere: false, progress) { mark in
       mark.id != 0 ? .id : mark.foreignID != 0 && hasForeignIDs ? .foreignID : .content
     }
-    progress("reading the log")
     // Only a way by which the control has events can match.
     let ways = MatchWay.allCases.filter { waitingThere[$0.index].count > 0 }
-    try mark(here, isHere: true) { mark in ways.first { mark.identity(by: $0) != 0 } }
+    try mark(here, isHere: true, progress) { mark in ways.first { mark.identity(by: $0) != 0 } }
+    let tally = tally.withLock { $0 }
+    return Marks(
+      here: tally.here, there: tally.there, unreadable: tally.unreadable, timesThere: tally.timesThere,
+      names: names.texts, outcomes: outcomes.texts,
+      counts: Dictionary(markFiles.filter { $0.count > 0 }.map { ($0.name, $0.count) }) { first, _ in first },
+      onlyThere: onlyThere.runs)
+  }
+
+  /// Takes the marks that another process made in the same directory.
+  func resume(_ marks: Marks) {
+    tally.withLock { tally in
+      (tally.here, tally.there, tally.unreadable) = (marks.here, marks.there, marks.unreadable)
+      tally.timesThere = marks.timesThere
+    }
+    (names.texts, outcomes.texts) = (marks.names, marks.outcomes)
+    for file in markFiles { file.resume(marks.counts[file.name] ?? 0) }
+    onlyThere.resume(marks.onlyThere)
+  }
+
+  private var markFiles: [SpilledFile<EventMark>] { (waitingHere + waitingThere).flatMap(\.files) + [onlyHere] }
+
+  /// Compares what was read.
+  func compare(_ progress: @Sendable (String) -> Void) throws(WeirError) -> Tally {
     for way in MatchWay.allCases {
       progress("matching by \(way.rawValue)")
       try match(by: way)
@@ -95,20 +136,17 @@ final class Reconciler<Here: EventSource, There: EventSource>: Sendable {
     return tally.withLock { $0 }
   }
 
-  /// Removes the scratch files.
-  func remove() throws(WeirError) {
-    for file in [onlyHere, duplicatesHere, duplicatesThere, dropped, withheld] { try file.remove() }
-    try onlyThere.remove()
-    try differing.remove()
-  }
-
   // MARK: Marks
 
   /// Makes the marks of a side, and puts each where it waits for its way.
   private func mark(
-    _ side: some EventSource, isHere: Bool, _ way: @escaping @Sendable (EventMark) -> MatchWay?
+    _ side: some EventSource, isHere: Bool, _ progress: @escaping @Sendable (String) -> Void,
+    _ way: @escaping @Sendable (EventMark) -> MatchWay?
   ) throws(WeirError) {
     let parts = try side.parts(threads * 8)
+    let done = Atomic(0)
+    let step = isHere ? "reading the log" : "reading the control"
+    progress(step)
     try Workers.forEach(parts.count, threads: threads) { number throws(WeirError) in
       var marker = Marker(self.rules, names: self.names, outcomes: self.outcomes)
       var writers = (isHere ? self.waitingHere : self.waitingThere).map { SpillWriter($0) }
@@ -135,6 +173,7 @@ final class Reconciler<Here: EventSource, There: EventSource>: Sendable {
       }
       for index in writers.indices { try writers[index].finish() }
       if isHere { try self.onlyHere.append(alone) } else { try self.onlyThere.append(alone) }
+      progress("\(step), \(100 * done.add(1, ordering: .relaxed).newValue / parts.count) %")
       self.tally.withLock { [times, reach] tally in
         if isHere { tally.reachHere.add(reach) } else { tally.reachThere.add(reach) }
         if isHere { tally.here += count } else { tally.there += count }
@@ -156,8 +195,6 @@ final class Reconciler<Here: EventSource, There: EventSource>: Sendable {
       marks.removeLast(withheld.count)
       var result = matcher.match(marks, try theirs.files[number].records())
       if !withheld.isEmpty { try self.match(withheld, &result, matcher) }
-      try ours.files[number].remove()
-      try theirs.files[number].remove()
       try self.take(result.pairs, way)
       var writers = self.waitingHere.map { SpillWriter($0) }
       var alone: [EventMark] = []
@@ -242,7 +279,6 @@ final class Reconciler<Here: EventSource, There: EventSource>: Sendable {
     try OrderCheck(order, mostPairs: Self.pairsInOrder).forEachOutOfOrder { pair in
       found.add(.outOfOrder, pair.name, pair.time)
     }
-    try order.remove()
     tally.withLock { [found] in $0.add(found) }
   }
 

@@ -3,6 +3,12 @@
 public import Weir
 public import WeirDelivery
 
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 /// Holds the events of a log against those of a control, event by event.
 ///
 /// ```swift
@@ -14,9 +20,10 @@ public import WeirDelivery
 ///
 /// What the verdicts mean, and how events match, is in the guide Reconciliation.
 ///
-/// **Cost.** Two threads, ``Options/memoryBytes`` at most, and scratch files of about 100 bytes an event.
+/// **Cost.** Two threads, ``Options/memoryBytes`` at most, and scratch files of about 200 bytes an event.
 ///
-/// **Crash.** Nothing is kept: a comparison that was killed is run again. Scratch files of a killed process are left.
+/// **Crash.** A process that is killed leaves its scratch files. The next one that compares the same goes on with them:
+/// behind the reading of both sides, if that was done, which is most of the work. It removes the files at the end.
 public struct Reconciliation: Sendable {
   /// What is compared, and how.
   public struct Options: Sendable {
@@ -96,7 +103,7 @@ public struct Reconciliation: Sendable {
   /// Throws `full` or `io` if scratch files can't be written, `invalid` if ``Options/provider`` is none of the log's,
   /// and what an `EventReader` throws.
   public func run(
-    _ progress: @Sendable (String) -> Void = { _ in }
+    _ progress: @escaping @Sendable (String) -> Void = { _ in }
   ) throws(WeirError) -> ReconciliationReport {
     try run(in: nil, progress).report
   }
@@ -110,22 +117,47 @@ public struct Reconciliation: Sendable {
 
   /// Compares the events of a window, or all.
   func run(
-    in window: ComparisonWindow?, _ progress: @Sendable (String) -> Void = { _ in }
+    in window: ComparisonWindow?, _ progress: @escaping @Sendable (String) -> Void = { _ in }
   ) throws(WeirError) -> Result {
-    let folder = try ScratchDirectory(in: options.scratch)
+    let folder = try ScratchDirectory(in: options.scratch, for: comparison(in: window))
     defer { folder.remove() }
     var noise: Noise?
     if let again {
-      let reconciler = reconciler(there, again, there.roughCount, window, in: try folder.directory("control"))
+      let directory = try folder.directory("control", isKept: false)
+      let reconciler = reconciler(there, again, there.roughCount, window, in: directory)
       noise = Noise(try reconciler.run { progress("control and control: \($0)") }, reconciler.names)
     }
-    let reconciler = reconciler(here, there, here.range.count, window, in: try folder.directory("log"))
-    var tally = try reconciler.run(progress)
+    let kept = try folder.kept(Kept.self)
+    let directory = try folder.directory("log", isKept: kept != nil)
+    let reconciler = reconciler(here, there, here.range.count, window, in: directory)
+    if let kept {
+      reconciler.resume(kept.marks)
+      here.resume(kept.findings)
+    } else {
+      let marks = try reconciler.mark(progress)
+      try folder.keep(Kept(marks: marks, findings: here.findings))
+    }
+    var tally = try reconciler.compare(progress)
     if let times = equal.times { tally.add(timesThere: times) }
     progress("asking for the reasons")
     var maker = ReportMaker(self, noise, window, reconciler, tally)
     let report = try maker.report()
     return Result(report: report, start: tally.start(after: window?.start ?? .init()), explained: maker.explained)
+  }
+
+  /// What is kept for another process once both sides are read.
+  private struct Kept: Codable {
+    var marks: Reconciler<LogSource, ControlSource>.Marks
+    var findings: LogSource.Found
+  }
+
+  /// A text that only the same comparison has.
+  private func comparison(in window: ComparisonWindow?) throws(WeirError) -> String {
+    // What a plan does to events has no text, and windows are short.
+    guard options.entry == nil, window == nil else { return UUID().uuidString }
+    var options = options
+    options.scratch = nil
+    return "\(try here.state()) | \(try there.state()) | \(try again?.state() ?? "") | \(options)"
   }
 
   private func reconciler<Here: EventSource>(

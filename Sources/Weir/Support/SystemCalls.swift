@@ -1,6 +1,8 @@
 // SystemCalls: all system calls for the small files that Swift code writes: cursors and the files beside them. No other
 // Swift code opens, writes or syncs a file of a log, or reads errno. The core has its own layer of system calls.
 
+import CClocks
+
 #if canImport(Glibc)
   import Glibc
 #else
@@ -240,6 +242,14 @@ package struct SystemCalls: Sendable {
     var status = stat()
     _ = try check(.read, file.path) { fstat(number, &status) }
     return Int(status.st_size)
+  }
+
+  /// A text that is another one once a file or a directory is another one, or was changed.
+  package func state(of file: Descriptor) throws(WeirError) -> String {
+    let number = file.number
+    var status = stat()
+    _ = try check(.read, file.path) { fstat(number, &status) }
+    return "\(status.st_dev) \(status.st_ino) \(status.st_size) \(status.st_mtim.tv_sec) \(status.st_mtim.tv_nsec)"
   }
 
   /// Truncates a file to `count` bytes.

@@ -31,6 +31,17 @@ final class TextNumbers: Sendable {
     state.withLock { number > 0 && Int(number) <= $0.texts.count ? $0.texts[Int(number) - 1] : nil }
   }
 
+  /// The texts, in the order of their numbers.
+  var texts: [String] {
+    get { state.withLock { $0.texts } }
+    set {
+      state.withLock { state in
+        state.texts = newValue
+        state.numbers = Dictionary(newValue.enumerated().map { ($1, UInt16($0 + 1)) }) { first, _ in first }
+      }
+    }
+  }
+
   /// One thread's way to the numbers.
   struct Reader {
     private let numbers: TextNumbers

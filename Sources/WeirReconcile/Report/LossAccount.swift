@@ -9,7 +9,7 @@ import Weir
 /// as many events as possible find a loss (earliest deadline first: Jackson 1955).
 struct LossAccount {
   /// Events that a log has lost.
-  struct Loss: Hashable, Sendable {
+  struct Loss: Hashable, Sendable, Codable {
     var reason: String
     /// The times between which the events were captured.
     var from: Int64
@@ -72,23 +72,51 @@ struct LossAccount {
 }
 
 extension LossAccount {
+  /// What a notice of a log says.
+  struct Notice: Hashable, Sendable, Codable {
+    var offset: Offset
+    var time: Int64
+    var opening: UInt64
+    var lane: UInt32
+    var reason: String
+    /// Whether accepted events are lost, and not refused ones.
+    var isHole: Bool
+    /// How many; `nil` if that is not known.
+    var count: UInt64?
+
+    /// `nil` for any other event.
+    init?(_ event: StoredEvent) {
+      guard event.isNotice, let reason: String = try? event["reason"], let lane: UInt32 = try? event["lane"] else {
+        return nil
+      }
+      isHole = event.name == "weir.hole"
+      let count: UInt64?? = try? event[isHole ? "events" : "dropped"]
+      (offset, time, opening) = (event.offset, event.time.nanosecondsSince1970, event.id.opening)
+      (self.lane, self.reason, self.count) = (lane, reason, count ?? nil)
+    }
+  }
+
   /// The losses that the notices of a log tell, in the order of the log.
   ///
   /// A notice counts what was refused in its lane since the notice before for the same reason: so long the loss lasted.
-  static func losses(_ notices: [StoredEvent]) -> [Loss] {
-    var last: [String: Int64] = [:]
-    return notices.compactMap { notice in
-      guard let reason: String = try? notice["reason"], let lane: UInt32 = try? notice["lane"] else { return nil }
-      let time = notice.time.nanosecondsSince1970
-      let key = "\(notice.id.opening) \(lane) \(reason)"
-      defer { last[key] = time }
-      if notice.name == "weir.hole" {
-        let events: UInt64?? = try? notice["events"]
-        return Loss(reason: "lost: \(reason)", from: .min, to: time, count: events ?? nil, notice: notice.offset)
+  static func losses(_ notices: [Notice]) -> [Loss] {
+    struct Source: Hashable {
+      var opening: UInt64
+      var lane: UInt32
+      var reason: String
+    }
+    var last: [Source: Int64] = [:]
+    return notices.map { notice in
+      let source = Source(opening: notice.opening, lane: notice.lane, reason: notice.reason)
+      defer { last[source] = notice.time }
+      let reason = notice.reason
+      var loss = Loss(
+        reason: "lost: \(reason)", from: .min, to: notice.time, count: notice.count, notice: notice.offset)
+      if !notice.isHole {
+        loss.reason = reason == "sampled" ? "sampled at the capture" : "refused: \(reason)"
+        loss.from = last[source] ?? .min
       }
-      let dropped: UInt64? = try? notice["dropped"]
-      let text = reason == "sampled" ? "sampled at the capture" : "refused: \(reason)"
-      return Loss(reason: text, from: last[key] ?? .min, to: time, count: dropped, notice: notice.offset)
+      return loss
     }
   }
 }

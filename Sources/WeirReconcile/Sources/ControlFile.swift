@@ -46,6 +46,9 @@ struct ControlFile: Sendable {
     }
   }
 
+  /// A text that is another one for another file, and once the file was changed.
+  func state() throws(WeirError) -> String { "\(path) \(byteCount) \(try calls.state(of: file))" }
+
   /// Reads bytes at a position; fewer only at the end.
   func bytes(_ count: Int, at position: Int) throws(WeirError) -> [UInt8] {
     try calls.read(file, min(count, max(0, byteCount - position)), at: position)

@@ -30,6 +30,15 @@ enum ControlSource: EventSource {
       : .lines(JSONLinesSource(file: file, form: form, start: Int(start ?? 0)))
   }
 
+  /// A text that is another one for another control, or for a control with other events.
+  func state() throws(WeirError) -> String {
+    switch self {
+    case .lines(let source): try source.file.state()
+    case .table(let source): try source.file.state()
+    case .log(let source): try source.state()
+    }
+  }
+
   static func isDirectory(_ path: String) -> Bool { (try? SystemCalls().openDirectory(path + "/.")) != nil }
 
   /// About how many events there are: a line with an event has a hundred bytes or more.

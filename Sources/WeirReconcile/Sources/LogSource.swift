@@ -25,9 +25,10 @@ final class LogSource: EventSource {
   private let found = Mutex(Found())
 
   /// What a log says of events that are not in it, found while its events were read.
-  private struct Found {
-    var notices: [StoredEvent] = []
-    var skips: [EventReader.Skip] = []
+  struct Found: Codable {
+    var notices: [LossAccount.Notice] = []
+    /// Stretches that can't be read.
+    var damage: [LossAccount.Loss] = []
     var times: ClosedRange<Int64>?
     /// The fields whose values are sensitive, by event name.
     var sensitive: [String: Set<String>] = [:]
@@ -101,7 +102,11 @@ final class LogSource: EventSource {
     let reader = try EventReader(directory: directory, from: part.lowerBound)
     reader.onSkip = { [unowned self] skip in
       // A part ends within the stretch at whose end the next part begins.
-      if part.contains(skip.firstOffset) { found.withLock { $0.skips.append(skip) } }
+      guard part.contains(skip.firstOffset), !skip.isRemoval else { return }
+      let count = skip.count == 0 ? nil : skip.count
+      found.withLock {
+        $0.damage.append(.init(reason: "damaged: \(skip.reason)", from: .min, to: .max, count: count))
+      }
     }
     var mapper = Mapper(self)
     var times: ClosedRange<Int64>?
@@ -138,20 +143,29 @@ final class LogSource: EventSource {
   }
 
   private func note(_ event: StoredEvent) {
-    if event.isNotice { found.withLock { $0.notices.append(event) } }
+    if let notice = LossAccount.Notice(event) { found.withLock { $0.notices.append(notice) } }
   }
+
+  /// What was found when the log was read. Another process may have read the log.
+  var findings: Found { found.withLock { $0 } }
+
+  func resume(_ findings: Found) { found.withLock { $0 = findings } }
 
   /// What the log says of events that are not in it. Call after the log was read.
   func losses(tolerance: Int64, explained: [Offset: UInt64] = [:]) -> LossAccount {
-    found.withLock { found in
-      let skips = found.skips.filter { !$0.isRemoval }.map { skip in
-        LossAccount.Loss(
-          reason: "damaged: \(skip.reason)", from: .min, to: .max, count: skip.count == 0 ? nil : skip.count)
-      }
-      return LossAccount(
-        LossAccount.losses(found.notices.sorted { $0.offset < $1.offset }) + skips, span: found.times,
-        isBeginningRemoved: range.lowerBound > 0, tolerance: tolerance, explained: explained)
-    }
+    let found = findings
+    return LossAccount(
+      LossAccount.losses(found.notices.sorted { $0.offset < $1.offset }) + found.damage, span: found.times,
+      isBeginningRemoved: range.lowerBound > 0, tolerance: tolerance, explained: explained)
+  }
+
+  /// A text that is another one for another log, or for a log with other events.
+  func state() throws(WeirError) -> String {
+    let calls = SystemCalls()
+    let folder = try calls.openDirectory(directory + "/.")
+    let lock = try calls.open("lock", in: folder, forWriting: false)
+    let id = try lock.map { file throws(WeirError) in try calls.read(file, 64, at: 0) }
+    return "\(directory) \(range) \(id ?? [])"
   }
 
   func read(at places: [UInt64], _ body: (ComparedEvent, UInt64) throws(WeirError) -> Void) throws(WeirError) {

@@ -8,18 +8,45 @@ import Weir
   import Foundation
 #endif
 
-/// A new directory, for this user alone.
+/// A directory for this user alone.
+///
+/// The directory of a comparison has a name that only the same comparison has. So a process that was killed leaves its
+/// files to the next one that compares the same: that one goes on behind the reading of both sides, if that was done.
 struct ScratchDirectory {
+  private static let lockName = "lock"
+  private static let checkpointName = "checkpoint"
+
+  private let comparison: String
   private let path: String
+  private let directory: Descriptor
+  /// Held as long as the directory is used.
+  private let lock: Descriptor
   private let calls = SystemCalls()
 
-  /// Makes the directory in another one: that of TMPDIR, or `/tmp`, if `nil`. Throws what making a directory throws.
-  init(in parent: String?) throws(WeirError) {
+  /// The state of the files, and what has to be the same for the next process.
+  private struct Checkpoint<State: Codable>: Codable {
+    var comparison: String
+    /// Of the kernel: files need not be on the disk, so a start of the machine voids them.
+    var boot: String
+    var state: State
+  }
+
+  /// Makes or opens the directory of a comparison in another directory: that of TMPDIR, or `/tmp`, if `nil`. Throws what
+  /// making a directory throws.
+  init(in parent: String?, for comparison: String) throws(WeirError) {
+    self.comparison = comparison
     let parent = parent ?? ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp"
-    let name = "weir-\(UUID().uuidString)"
-    path = "\(parent)/\(name)"
+    var hash = WordHash(16)
+    hash.add(comparison)
+    var name = "weir-\(String(hash.value, radix: 16))"
     do throws(WeirError) {
-      try calls.makeDirectory(name, in: try calls.openDirectory(parent))
+      let folder = try calls.openDirectory(parent + "/.")
+      let kept = try Self.opened(name, in: folder, calls)
+      if kept == nil { name = "weir-\(UUID().uuidString)" }
+      let found = if let kept { kept } else { try Self.opened(name, in: folder, calls) }
+      guard let found else { throw WeirError(.unsafe, "\(name) is another user's", path: parent) }
+      (directory, lock) = found
+      path = "\(parent)/\(name)"
     } catch {
       throw WeirError(
         error.code, "no directory for scratch files can be made in \(parent): \(error.message); name another directory",
@@ -27,11 +54,47 @@ struct ScratchDirectory {
     }
   }
 
-  /// Makes a directory in this one.
-  func directory(_ name: String) throws(WeirError) -> Descriptor {
-    let parent = try calls.openDirectory(path)
-    try calls.makeDirectory(name, in: parent)
-    return try calls.openDirectory(name, in: parent)
+  /// `nil` for a directory that another user made, and for one that another process uses at present.
+  private static func opened(
+    _ name: String, in folder: Descriptor, _ calls: SystemCalls
+  ) throws(WeirError) -> (Descriptor, Descriptor)? {
+    try calls.makeDirectory(name, in: folder)
+    let directory = try calls.openDirectory(name, in: folder)
+    guard calls.isPrivate(directory) else { return nil }
+    let known = try calls.open(lockName, in: directory)
+    let file = if let known { known } else { try calls.create(lockName, in: directory) }
+    return try calls.lock(file) ? (directory, file) : nil
+  }
+
+  /// Opens a directory in this one, with or without what a process before left in it.
+  func directory(_ name: String, isKept: Bool) throws(WeirError) -> Descriptor {
+    if !isKept { try? FileManager.default.removeItem(atPath: "\(path)/\(name)") }
+    try calls.makeDirectory(name, in: directory)
+    return try calls.openDirectory(name, in: directory)
+  }
+
+  /// The state that a process before kept; `nil` if there is none for this comparison.
+  func kept<State: Codable>(_ type: State.Type) throws(WeirError) -> State? {
+    guard let file = try calls.open(Self.checkpointName, in: directory, forWriting: false) else { return nil }
+    let bytes = try calls.read(file, calls.byteCount(of: file), at: 0)
+    let found = try? JSONDecoder().decode(Checkpoint<State>.self, from: Data(bytes))
+    guard let found, found.comparison == comparison, found.boot == boot else { return nil }
+    return found.state
+  }
+
+  /// Keeps a state of the files for a process behind.
+  func keep(_ state: some Codable) throws(WeirError) {
+    let checkpoint = Checkpoint(comparison: comparison, boot: boot, state: state)
+    guard let bytes = try? JSONEncoder().encode(checkpoint) else { return }
+    let new = Self.checkpointName + ".new"
+    try calls.unlink(new, in: directory)
+    try calls.write(calls.create(new, in: directory), Array(bytes), at: 0)
+    try calls.rename(new, to: Self.checkpointName, in: directory)
+  }
+
+  private var boot: String {
+    (try? calls.contents(of: "/proc/sys/kernel/random/boot_id", atMost: 64)).map { String(decoding: $0, as: UTF8.self) }
+      ?? ""
   }
 
   func remove() { try? FileManager.default.removeItem(atPath: path) }

@@ -13,7 +13,7 @@ final class SortedRuns<Record: BitwiseCopyable & Sendable>: Sendable {
 
   private let file: SpilledFile<Record>
   private let isBefore: @Sendable (Record, Record) -> Bool
-  private let runs = Mutex<[Range<Int>]>([])
+  private let stored = Mutex<[Range<Int>]>([])
 
   init(
     _ name: String, in directory: Descriptor, _ calls: SystemCalls,
@@ -29,12 +29,21 @@ final class SortedRuns<Record: BitwiseCopyable & Sendable>: Sendable {
   func append(_ records: [Record]) throws(WeirError) {
     guard !records.isEmpty else { return }
     let run = try file.append(records.sorted(by: isBefore))
-    runs.withLock { $0.append(run) }
+    stored.withLock { $0.append(run) }
+  }
+
+  /// Where the runs are in the file.
+  var runs: [Range<Int>] { stored.withLock { $0 } }
+
+  /// Takes the runs that another process left in the file.
+  func resume(_ runs: [Range<Int>]) {
+    stored.withLock { $0 = runs }
+    file.resume(runs.map(\.upperBound).max() ?? 0)
   }
 
   /// Passes all records to `body`, in order, or in the opposite order.
   func scan(isReversed: Bool = false, _ body: (Record) throws(WeirError) -> Void) throws(WeirError) {
-    let runs = runs.withLock { $0 }
+    let runs = runs
     let size = max(16, Self.bufferBytes / MemoryLayout<Record>.stride / max(1, runs.count))
     var heads: [Head] = []
     for run in runs {
@@ -67,8 +76,6 @@ final class SortedRuns<Record: BitwiseCopyable & Sendable>: Sendable {
       sink(0)
     }
   }
-
-  func remove() throws(WeirError) { try file.remove() }
 
   /// The next records of one run.
   private struct Head {

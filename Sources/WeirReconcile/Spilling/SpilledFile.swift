@@ -7,7 +7,7 @@ import Weir
 final class SpilledFile<Record: BitwiseCopyable & Sendable>: Sendable {
   private let calls: SystemCalls
   private let directory: Descriptor
-  private let name: String
+  let name: String
   private let written = Mutex(0)
 
   init(_ name: String, in directory: Descriptor, _ calls: SystemCalls) {
@@ -33,6 +33,9 @@ final class SpilledFile<Record: BitwiseCopyable & Sendable>: Sendable {
     }
   }
 
+  /// Takes the first records that another process left in the file, and no others.
+  func resume(_ count: Int) { written.withLock { $0 = count } }
+
   /// Reads some of the records.
   func records(_ range: Range<Int>) throws(WeirError) -> [Record] {
     guard !range.isEmpty, let file = try calls.open(name, in: directory, forWriting: false) else { return [] }
@@ -41,12 +44,4 @@ final class SpilledFile<Record: BitwiseCopyable & Sendable>: Sendable {
 
   /// Reads all records.
   func records() throws(WeirError) -> [Record] { try records(0..<count) }
-
-  /// Removes the file: its records are not needed any more.
-  func remove() throws(WeirError) {
-    try written.withLock { written throws(WeirError) in
-      if written > 0 { try calls.unlink(name, in: directory) }
-      written = 0
-    }
-  }
 }

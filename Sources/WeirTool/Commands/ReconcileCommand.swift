@@ -52,7 +52,8 @@
         is differing, duplicate or unknown, or if a line of the control can't be read. \
         Without a band no event may be.
 
-        Memory is bounded; scratch files take about 100 bytes an event. Sealed segments that \
+        Memory is bounded; scratch files take about 200 bytes an event. If the command is \
+        killed, the same command goes on behind the reading of both sides, if that was done. Sealed segments that \
         two copies of a log have in common are told by their checksums, and not read.
 
         With --every, the log and the control may be written meanwhile: each interval is \
@@ -221,12 +222,17 @@
       }
       options.scratch = scratch
       if let every { return try run(every: every.duration, options) }
+      let isShown = isatty(STDERR_FILENO) == 1
+      defer { if isShown { Self.draw("") } }
       let report = try Reconciliation(log: directory, against: against, options: options).run { step in
-        if isatty(STDERR_FILENO) == 1 { writeDiagnostic("\(step) …") }
+        if isShown { Self.draw("\(step) …") }
       }
       try Self.print(report, asJSON: json, asMarkdown: markdown)
       if !report.passes { throw ExitCode(1) }
     }
+
+    /// Replaces the line that shows the progress.
+    private static func draw(_ text: String) { try? writeAll(Array("\r\u{1B}[K\(text)".utf8), to: STDERR_FILENO) }
 
     /// Compares until the command is stopped.
     private func run(every interval: Duration, _ options: Reconciliation.Options) throws {
