@@ -12,8 +12,8 @@ import Weir
 ///
 /// **Memory.** The marks of one partition for each thread. Marks are on the disk, 64 bytes an event.
 final class Reconciler<Here: EventSource, There: EventSource>: Sendable {
-  /// Pairs that are read again at once.
-  private static var pairsAtOnce: Int { 20_000 }
+  /// Pairs that one thread reads again at once: an event may have a megabyte.
+  private static var pairsAtOnce: Int { 500 }
   /// Pairs of one sequence whose order is checked at once, if none before them may be cut off: 150 MB.
   private static var pairsInOrder: Int { 2 << 20 }
 
@@ -27,7 +27,7 @@ final class Reconciler<Here: EventSource, There: EventSource>: Sendable {
   private let waitingHere: [SpilledRecords<EventMark>]
   private let waitingThere: [SpilledRecords<EventMark>]
   private let order: SortedRuns<OrderedPair>
-  private let differing: SpilledFile<DifferingPair>
+  private let differing: SortedRuns<DifferingPair>
 
   let names = TextNumbers()
   let outcomes = TextNumbers()
@@ -60,7 +60,7 @@ final class Reconciler<Here: EventSource, There: EventSource>: Sendable {
     waitingHere = MatchWay.allCases.map { records("here-\($0.rawValue)") }
     waitingThere = MatchWay.allCases.map { records("there-\($0.rawValue)") }
     order = SortedRuns("order", in: directory, calls, by: OrderedPair.isBefore)
-    differing = file("differing")
+    differing = SortedRuns("differing", in: directory, calls) { $0.here < $1.here }
     onlyHere = file("only-here")
     onlyThere = SortedRuns("only-there", in: directory, calls) { ($0.time, $0.place) < ($1.time, $1.place) }
     duplicatesHere = file("duplicate-here")
@@ -128,11 +128,14 @@ final class Reconciler<Here: EventSource, There: EventSource>: Sendable {
     progress("checking the order")
     try checkOrder()
     progress("comparing what differs")
-    let pieces = (differing.count + Self.pairsAtOnce - 1) / Self.pairsAtOnce
-    try Workers.forEach(pieces, threads: threads) { number throws(WeirError) in
-      let first = number * Self.pairsAtOnce
-      try self.compare(self.differing.records(first..<min(first + Self.pairsAtOnce, self.differing.count)))
+    var pairs: [DifferingPair] = []
+    try differing.scan { pair throws(WeirError) in
+      pairs.append(pair)
+      guard pairs.count == Self.pairsAtOnce * threads * 4 else { return }
+      try compare(pairs)
+      pairs.removeAll(keepingCapacity: true)
     }
+    try compare(pairs)
     return tally.withLock { $0 }
   }
 
@@ -284,21 +287,33 @@ final class Reconciler<Here: EventSource, There: EventSource>: Sendable {
 
   // MARK: Fields
 
-  /// Compares pairs whose contents differ, field by field.
+  /// Compares pairs whose contents differ, with all threads. The pairs are in the log's order, so that those of one
+  /// thread are near to each other.
   private func compare(_ pairs: [DifferingPair]) throws(WeirError) {
+    let pieces = (pairs.count + Self.pairsAtOnce - 1) / Self.pairsAtOnce
+    try Workers.forEach(pieces, threads: threads) { number throws(WeirError) in
+      let first = number * Self.pairsAtOnce
+      try self.compareFields(pairs[first..<min(first + Self.pairsAtOnce, pairs.count)])
+    }
+  }
+
+  /// Compares pairs field by field.
+  private func compareFields(_ pairs: ArraySlice<DifferingPair>) throws(WeirError) {
     var comparison = EventComparison(rules)
-    let byPlace = pairs.sorted { $0.here < $1.here }
     var ours: [UInt64: ComparedEvent] = [:]
-    try here.read(at: byPlace.map(\.here)) { event, place throws(WeirError) in ours[place] = event }
-    let partners = Dictionary(byPlace.map { ($0.there, $0) }) { first, _ in first }
+    try here.read(at: pairs.map(\.here)) { event, place throws(WeirError) in ours[place] = event }
+    var partners = Dictionary(pairs.map { ($0.there, $0) }) { first, _ in first }
     var found = Tally()
-    try there.read(at: byPlace.map(\.there).sorted()) { event, place throws(WeirError) in
+    try there.read(at: pairs.map(\.there).sorted()) { event, place throws(WeirError) in
       guard let pair = partners[place], let own = ours[pair.here] else { return }
+      partners[place] = nil
       let differences = comparison.differences(own, event)
       // Of names that occur twice in an event the last one counts: then nothing may differ.
       if differences.isEmpty { return found.add(.identical, pair.name, pair.time) }
       found.add(differences, pair, own, event)
     }
+    // What can't be read any more differs in what nobody can say.
+    for pair in partners.values { found.add(.differing, pair.name, pair.time) }
     tally.withLock { [found] in $0.add(found) }
   }
 }

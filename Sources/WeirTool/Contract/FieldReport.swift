@@ -1,10 +1,9 @@
 // FieldReport: the fields of a log beside those of a contract: what was seen, what is missing, and what is wrong, by
-// event and field. Written as Markdown and as CSV, for people who have no weir.
+// event and field.
 
 #if Tool
   import Weir
   import WeirContracts
-  import WeirDelivery
   import WeirJSON
 
   /// The table of `weir contract report`.
@@ -13,17 +12,17 @@
     /// event may have another name, and fields of other names.
     static let maximumRows = 10_000
 
-    private let contract: Contract
+    let contract: Contract
     private let examples: Int
     private let showsSensitive: Bool
-    private let budget = RowBudget()
+    let budget = RowBudget()
     /// The contract's events in its order, then others in the order of the log.
-    private var events: [ReportedEvent] = []
+    private(set) var events: [ReportedEvent] = []
     private var eventsByName: [String: ReportedEvent] = [:]
-    private var seen: UInt64 = 0
-    private var violating: UInt64 = 0
+    private(set) var seen: UInt64 = 0
+    private(set) var violating: UInt64 = 0
     private(set) var violations: UInt64 = 0
-    private var times = TimesSeen()
+    private(set) var times = TimesSeen()
     /// Events whose definitions are lost to damage, so that the events can't be decoded.
     private(set) var unchecked: UInt64 = 0
 
@@ -69,7 +68,7 @@
   // MARK: Counting
 
   /// A number of events. An event counts once, however often something is found in it.
-  private struct EventCount {
+  struct EventCount {
     private(set) var count: UInt64 = 0
     private var last: UInt64 = 0
 
@@ -82,7 +81,7 @@
   }
 
   /// The earliest and the latest time, which need not be those of the first and the last event: clocks are set back.
-  private struct TimesSeen {
+  struct TimesSeen {
     private(set) var first: Timestamp?
     private(set) var last: Timestamp?
 
@@ -93,7 +92,7 @@
   }
 
   /// The rules that values violate. There are few, because a field has few rules.
-  private struct BrokenRules {
+  struct BrokenRules {
     private var counts: [(rule: String, events: EventCount)] = []
 
     var isEmpty: Bool { counts.isEmpty }
@@ -109,7 +108,7 @@
   }
 
   /// Different values as JSON, each cut to a length that a table has room for.
-  private struct Examples {
+  struct Examples {
     private static let characters = 80
 
     private var texts: [String] = []
@@ -130,7 +129,7 @@
   }
 
   /// The rows that are left, and what is counted together because it has no row.
-  private final class RowBudget {
+  final class RowBudget {
     private var left = FieldReport.maximumRows
     var events: UInt64 = 0
     var fields: UInt64 = 0
@@ -153,7 +152,7 @@
   }
 
   /// The event that is being counted.
-  private struct Sighting {
+  struct Sighting {
     let number: UInt64
     let time: Timestamp
     let examples: Int
@@ -163,7 +162,7 @@
   // MARK: Fields
 
   /// A field of an event.
-  private final class ReportedField {
+  final class ReportedField {
     let path: String
     /// Whether the contract names the field, or a field within it.
     let isDeclared: Bool
@@ -266,7 +265,7 @@
   // MARK: Events
 
   /// An event and its fields.
-  private final class ReportedEvent {
+  final class ReportedEvent {
     let name: String
     let rule: EventRule?
     private(set) var fields: [ReportedField] = []
@@ -423,171 +422,6 @@
         }
       default: return
       }
-    }
-  }
-
-  // MARK: Tables
-
-  extension FieldReport {
-    private static let columns = [
-      "field", "contract", "finding", "seen", "share_percent", "missing", "absent", "defaulted", "unknown",
-      "wrong_type", "out_of_range", "violated_rules", "violating_values", "examples", "first_seen", "last_seen",
-      "description",
-    ]
-
-    /// The number of columns that a table in Markdown has even if they are empty: up to the share.
-    private static let fixedColumns = 5
-
-    /// The events with the most violations first.
-    private var sortedEvents: [ReportedEvent] {
-      events.enumerated().sorted { left, right in
-        (right.element.violations, left.offset) < (left.element.violations, right.offset)
-      }.map(\.element)
-    }
-
-    /// Returns the rows of an event: its own, then those of its fields.
-    private func rows(of event: ReportedEvent) -> [[String]] {
-      let finding = event.finding(allowsUnknown: contract.allowsUnknownEvents)
-      var own: [String] = ["", event.contractText, finding, String(event.seen), Self.share(event.seen, of: seen)]
-      own += [String](repeating: "", count: 6)
-      own += [event.rules.text, "", ""]
-      own += Self.cells(event.times)
-      own.append(event.rule?.description ?? "")
-      var rows = [own]
-      for field in event.fields where field.isListed { rows.append(Self.row(of: field, in: event)) }
-      return rows
-    }
-
-    private static func row(of field: ReportedField, in event: ReportedEvent) -> [String] {
-      let absent = event.seen - event.unread - field.asked.count
-      var row: [String] = [field.path, field.contractText, field.finding, String(field.seen.count)]
-      row.append(share(field.seen.count, of: event.seen))
-      for count in [field.missing.count, absent, field.defaulted.count] {
-        row.append(field.isDeclared ? String(count) : "")
-      }
-      for count in [field.unknown.count, field.wrongType.count, field.outOfRange.count] { row.append(String(count)) }
-      row += [field.rules.text, field.violatingExamples.text, field.examples.text]
-      row += cells(field.times)
-      row.append(field.rule?.description ?? "")
-      return row
-    }
-
-    private static func share(_ count: UInt64, of all: UInt64) -> String {
-      all == 0 ? "" : Quantity.decimal(Double(count) * 100 / Double(all))
-    }
-
-    private static func cells(_ times: TimesSeen) -> [String] {
-      [times.first?.description ?? "", times.last?.description ?? ""]
-    }
-
-    /// Returns the report as one table, with a header row. `finding` of a last row says what is not listed.
-    func csv() -> String {
-      var bytes: [UInt8] = []
-      SpreadsheetText.append(["event"] + Self.columns, to: &bytes)
-      for event in sortedEvents {
-        for row in rows(of: event) { SpreadsheetText.append([event.name] + row, to: &bytes) }
-      }
-      if let others = budget.text {
-        var row = [String](repeating: "", count: Self.columns.count + 1)
-        row[3] = "not listed: \(others)"
-        SpreadsheetText.append(row, to: &bytes)
-      }
-      return String(decoding: bytes, as: UTF8.self)
-    }
-
-    /// Returns the report for people: the totals, then a table for each event.
-    func markdown(of directory: String, since: Timestamp?, until: Timestamp?) -> String {
-      var text = "# Contract report\n\n"
-      func addTotal(_ label: String, _ value: String) { text += "* \(label): \(MarkdownText.escaped(value))\n" }
-      addTotal("log", directory)
-      addTotal("contract", "\(contract.name) \(contract.version)")
-      if let since { addTotal("since", since.description) }
-      if let until { addTotal("until", until.description) }
-      addTotal("first event", times.first?.description ?? "none")
-      addTotal("last event", times.last?.description ?? "none")
-      addTotal("events", Quantity.count(seen))
-      addTotal("violating events", Quantity.count(violating))
-      addTotal("violations", Quantity.count(violations))
-      if unchecked > 0 { addTotal("not checked", Quantity.count(unchecked)) }
-      if let others = budget.text { addTotal("not listed", others) }
-      text += "\n" + Self.legend
-      for event in sortedEvents { text += section(of: event) }
-      return text
-    }
-
-    private static let legend = """
-      Each count is a number of events. Null counts as no value. The share of a field is that of the events with this
-      name, the share of an event is that of all events. Missing: the contract asks for the field. Absent: the contract
-      allows that. Defaulted: a default takes the place of the field. Unknown: the contract does not name the field.
-
-      """
-
-    /// Returns the table of an event, without the columns in which there is nothing.
-    private func section(of event: ReportedEvent) -> String {
-      let rows = rows(of: event)
-      let shown = Self.columns.indices.filter { column in
-        column < Self.fixedColumns || rows.contains { !["", "0"].contains($0[column]) }
-      }
-      func line(_ cells: [String]) -> String {
-        let kept = shown.map { cells[$0] }.joined(separator: " | ")
-        return "| \(kept) |\n"
-      }
-      var text = "\n## \(MarkdownText.escaped(event.name))\n\n"
-      text += "Events: \(Quantity.count(event.seen)), violations: \(Quantity.count(event.violations))\n\n"
-      text += line(Self.columns.map { $0.replacing("_", with: " ") })
-      text += "|" + String(repeating: "---|", count: shown.count) + "\n"
-      for (index, row) in rows.enumerated() {
-        var cells = row.map(MarkdownText.escaped)
-        if index == 0 { cells[0] = "*the event*" }
-        text += line(cells)
-      }
-      return text
-    }
-  }
-
-  // MARK: Cells
-
-  private enum MarkdownText {
-    /// Returns the text so that it is shown as it is, in a cell or elsewhere on a line: a text of the log must make
-    /// neither a column, nor a link, nor HTML.
-    static func escaped(_ text: String) -> String {
-      let scalars = Array(Terminal.printable(text).unicodeScalars)
-      var shown = String.UnicodeScalarView()
-      for (index, scalar) in scalars.enumerated() {
-        let before: Unicode.Scalar? = index > 0 ? scalars[index - 1] : nil
-        let after: Unicode.Scalar? = index + 1 < scalars.count ? scalars[index + 1] : nil
-        switch scalar {
-        case "<": shown.append(contentsOf: "&lt;".unicodeScalars)
-        case "&": shown.append(contentsOf: "&amp;".unicodeScalars)
-        // An underscore within a word has no meaning, and names have many.
-        case "_" where isOfWord(before) && isOfWord(after), "(" where before != "]": shown.append(scalar)
-        case "\\", "`", "*", "|", "~", "_", "(":
-          shown.append("\\")
-          shown.append(scalar)
-        default: shown.append(scalar)
-        }
-      }
-      return String(shown)
-    }
-
-    private static func isOfWord(_ scalar: Unicode.Scalar?) -> Bool {
-      guard let scalar else { return false }
-      return scalar.properties.isAlphabetic || scalar.properties.numericType != nil
-    }
-  }
-
-  private enum SpreadsheetText {
-    /// Appends a row as in RFC 4180, but with a newline as the line end, as in the tool's other tables. A cell that a
-    /// spreadsheet would take for a formula has an apostrophe before it, which makes it a text. No cell begins with a
-    /// tab, which some spreadsheets skip: control characters are escaped.
-    static func append(_ cells: [String], to bytes: inout [UInt8]) {
-      for (index, cell) in cells.enumerated() {
-        if index > 0 { bytes.append(UInt8(ascii: ",")) }
-        let shown = Terminal.printable(cell)
-        let isFormula = shown.utf8.first.map { "=+-@".utf8.contains($0) } ?? false
-        CSVTable.appendQuoted(Array((isFormula ? "'" + shown : shown).utf8), to: &bytes)
-      }
-      bytes.append(UInt8(ascii: "\n"))
     }
   }
 #endif
