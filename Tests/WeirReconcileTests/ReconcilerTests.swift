@@ -227,6 +227,14 @@ struct ListedSource: EventSource {
     }
   }
 
+  @Test func `equal events that are far apart in time do not match`() throws {
+    func events(_ seconds: Int64...) -> [ComparedEvent] {
+      seconds.map { ComparedEvent(name: "e", user: "u", time: $0 * Self.second, fields: ["x": 1]) }
+    }
+    let found = counts(try reconcile(events(0, 1), events(100, 101)))
+    #expect(found[.onlyHere] == 2 && found[.onlyThere] == 2 && found[.identical] == nil)
+  }
+
   @Test func `nearest first is not enough`() throws {
     // The one at 9 s is nearer to the second event, which would leave the first one alone.
     func event(_ seconds: Int64, _ x: FieldValue) -> ComparedEvent {
