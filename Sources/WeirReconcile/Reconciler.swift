@@ -32,14 +32,14 @@ final class Reconciler<Here: EventSource, There: EventSource>: Sendable {
   let names = TextNumbers()
   let outcomes = TextNumbers()
   /// The marks of events that are on one side only; those of the control in the order of time.
-  let onlyHere: SpilledFile<EventMark>
+  let onlyHere: SortedRuns<EventMark>
   let onlyThere: SortedRuns<EventMark>
-  let duplicatesHere: SpilledFile<EventMark>
-  let duplicatesThere: SpilledFile<EventMark>
+  let duplicatesHere: SortedRuns<EventMark>
+  let duplicatesThere: SortedRuns<EventMark>
   /// The marks of the log's events that the control was given, and did not pass on: they have its outcome.
-  let dropped: SpilledFile<EventMark>
+  let dropped: SortedRuns<EventMark>
   /// The marks of the control's events that the log has, and the plan withholds: they have this outcome.
-  let withheld: SpilledFile<EventMark>
+  let withheld: SortedRuns<EventMark>
 
   /// Prepares to compare two sides, with scratch files in a directory. A partition of both sides has to fit in memory,
   /// for each thread.
@@ -56,17 +56,19 @@ final class Reconciler<Here: EventSource, There: EventSource>: Sendable {
     func records<Record>(_ name: String) -> SpilledRecords<Record> {
       SpilledRecords(name, in: directory, count: partitions, calls)
     }
-    func file<Record>(_ name: String) -> SpilledFile<Record> { SpilledFile(name, in: directory, calls) }
+    func marks(_ name: String) -> SortedRuns<EventMark> {
+      SortedRuns(name, in: directory, calls) { $0.place < $1.place }
+    }
     waitingHere = MatchWay.allCases.map { records("here-\($0.rawValue)") }
     waitingThere = MatchWay.allCases.map { records("there-\($0.rawValue)") }
     order = SortedRuns("order", in: directory, calls, by: OrderedPair.isBefore)
     differing = SortedRuns("differing", in: directory, calls) { $0.here < $1.here }
-    onlyHere = file("only-here")
+    onlyHere = marks("only-here")
     onlyThere = SortedRuns("only-there", in: directory, calls) { ($0.time, $0.place) < ($1.time, $1.place) }
-    duplicatesHere = file("duplicate-here")
-    duplicatesThere = file("duplicate-there")
-    dropped = file("dropped")
-    withheld = file("withheld")
+    duplicatesHere = marks("duplicate-here")
+    duplicatesThere = marks("duplicate-there")
+    dropped = marks("dropped")
+    withheld = marks("withheld")
   }
 
   /// What the reading of both sides has come to: with the scratch files, all that the rest of the comparison takes.
@@ -79,6 +81,7 @@ final class Reconciler<Here: EventSource, There: EventSource>: Sendable {
     var outcomes: [String]
     /// The number of records in each file that has some.
     var counts: [String: Int]
+    var onlyHere: [Range<Int>]
     var onlyThere: [Range<Int>]
   }
 
@@ -103,7 +106,7 @@ final class Reconciler<Here: EventSource, There: EventSource>: Sendable {
       here: tally.here, there: tally.there, unreadable: tally.unreadable, timesThere: tally.timesThere,
       names: names.texts, outcomes: outcomes.texts,
       counts: Dictionary(markFiles.filter { $0.count > 0 }.map { ($0.name, $0.count) }) { first, _ in first },
-      onlyThere: onlyThere.runs)
+      onlyHere: onlyHere.runs, onlyThere: onlyThere.runs)
   }
 
   /// Takes the marks that another process made in the same directory.
@@ -114,10 +117,11 @@ final class Reconciler<Here: EventSource, There: EventSource>: Sendable {
     }
     (names.texts, outcomes.texts) = (marks.names, marks.outcomes)
     for file in markFiles { file.resume(marks.counts[file.name] ?? 0) }
+    onlyHere.resume(marks.onlyHere)
     onlyThere.resume(marks.onlyThere)
   }
 
-  private var markFiles: [SpilledFile<EventMark>] { (waitingHere + waitingThere).flatMap(\.files) + [onlyHere] }
+  private var markFiles: [SpilledFile<EventMark>] { (waitingHere + waitingThere).flatMap(\.files) }
 
   /// Compares what was read.
   func compare(_ progress: @Sendable (String) -> Void) throws(WeirError) -> Tally {
@@ -175,7 +179,7 @@ final class Reconciler<Here: EventSource, There: EventSource>: Sendable {
         try writers[way.index].append(mark, by: mark.identity(by: way))
       }
       for index in writers.indices { try writers[index].finish() }
-      if isHere { try self.onlyHere.append(alone) } else { try self.onlyThere.append(alone) }
+      try (isHere ? self.onlyHere : self.onlyThere).append(alone)
       progress("\(step), \(100 * done.add(1, ordering: .relaxed).newValue / parts.count) %")
       self.tally.withLock { [times, reach] tally in
         if isHere { tally.reachHere.add(reach) } else { tally.reachThere.add(reach) }

@@ -8,8 +8,6 @@ struct ReportMaker {
   /// The number of examples of one verdict.
   private static let most = 5
   private static let mostDiffering = 10
-  /// The number of marks that are looked at at once.
-  private static let marksAtOnce = 1 << 16
 
   private let log: LogDirectory
   private let here: LogSource
@@ -60,7 +58,7 @@ struct ReportMaker {
       (ReconciliationReport.Verdict.duplicateHere, reconciler.duplicatesHere),
       (.duplicateThere, reconciler.duplicatesThere),
     ] {
-      for mark in try file.records(0..<min(Self.most, file.count)) { chosen.append((verdict, nil, mark)) }
+      for mark in try file.prefix(Self.most) { chosen.append((verdict, nil, mark)) }
     }
     try makeExamples(besides: silent)
     var report = ReconciliationReport()
@@ -132,12 +130,12 @@ struct ReportMaker {
 
   private mutating func explainOnlyHere() throws(WeirError) {
     var counts: [String: UInt64] = [:]
-    try Self.forEach(reconciler.dropped) { mark in
+    try reconciler.dropped.scan { mark in
       let outcome = reconciler.outcomes.text(of: mark.outcome) ?? "other outcomes"
       count(mark, .onlyHere, "the control did not pass it on: \(outcome)", &counts)
     }
     let states = try providerStates()
-    try Self.forEach(reconciler.onlyHere) { mark in
+    try reconciler.onlyHere.scan { mark in
       var reason: String?
       if let (provider, states) = states { reason = Self.reason(states(mark.place), at: provider) }
       count(mark, .onlyHere, reason ?? outside(mark.time), &counts)
@@ -147,7 +145,7 @@ struct ReportMaker {
 
   private mutating func explainOnlyThere() throws(WeirError) {
     var counts: [String: UInt64] = [:]
-    try Self.forEach(reconciler.withheld) { mark in
+    try reconciler.withheld.scan { mark in
       count(mark, .onlyThere, reconciler.outcomes.text(of: mark.outcome), &counts)
     }
     var losses = here.losses(tolerance: options.rules.toleranceTime, explained: window?.explained ?? [:])
@@ -160,12 +158,6 @@ struct ReportMaker {
 
   private mutating func add(_ counts: [String: UInt64], _ verdict: ReconciliationReport.Verdict) {
     for (reason, count) in counts { reasons.append(.init(verdict: verdict, reason: reason, count: count)) }
-  }
-
-  private static func forEach(_ file: SpilledFile<EventMark>, _ body: (EventMark) -> Void) throws(WeirError) {
-    for first in stride(from: 0, to: file.count, by: Self.marksAtOnce) {
-      for mark in try file.records(first..<min(first + Self.marksAtOnce, file.count)) { body(mark) }
-    }
   }
 
   /// Why an event of this time can't be in the control; `nil` if it can.

@@ -41,6 +41,13 @@ final class SortedRuns<Record: BitwiseCopyable & Sendable>: Sendable {
     file.resume(runs.map(\.upperBound).max() ?? 0)
   }
 
+  /// The first records, and no more than so many.
+  func prefix(_ most: Int) throws(WeirError) -> [Record] {
+    var first: [Record] = []
+    for run in runs { first += try file.records(run.prefix(most)) }
+    return Array(first.sorted(by: isBefore).prefix(most))
+  }
+
   /// Passes all records to `body`, in order, or in the opposite order.
   func scan(isReversed: Bool = false, _ body: (Record) throws(WeirError) -> Void) throws(WeirError) {
     let runs = runs
