@@ -51,6 +51,9 @@ extension Reconciliation {
   /// **Crash.** Go on where ``ReconciliationReport/times`` of the last report ended, with `from`.
   ///
   /// - Parameters:
+  ///   - log: the log's directory.
+  ///   - control: the control's directory or file.
+  ///   - options: what is compared, and how.
   ///   - interval: the length of a window.
   ///   - delay: how long after its end a window is compared.
   ///   - from: the beginning of the first window; `nil` for now. Windows that are over are compared at once.
