@@ -30,6 +30,9 @@ public struct Reconciliation: Sendable {
     public var rules = ComparisonRules()
     /// The form of the control's lines; `nil` to tell it from each line.
     public var form: ControlForm?
+    /// The zone of times in the control that have none, such as `America/Los_Angeles`; `nil` for Universal Time. Of the
+    /// form `mixpanel`, all times are in this zone.
+    public var zone: String?
     /// What a provider gets of the log's events, if the control is behind that provider.
     public var entry: DeliveryPlan.Entry?
     /// The provider that led to the control, whose accounts say what did not arrive; `nil` for none.
@@ -49,6 +52,11 @@ public struct Reconciliation: Sendable {
     var threads = 2
 
     public init() {}
+
+    /// Throws `invalid` for a zone that does not exist.
+    var controlZone: ControlZone? {
+      get throws(WeirError) { if let zone { try ControlZone(zone) } else { nil } }
+    }
   }
 
   /// Below this many partitions nothing is gained.
@@ -69,14 +77,15 @@ public struct Reconciliation: Sendable {
   /// The control is a log that a ``Control`` recorded, a copy of the log, or a file: a table if its name ends in
   /// `.csv`, and otherwise JSON Lines.
   ///
-  /// Throws `missing` if a side is not there, `invalid` for a table without a column for the name, and what an
-  /// `EventReader` throws.
+  /// Throws `missing` if a side is not there, `invalid` for a table without a column for the name or a zone that does not
+  /// exist, and what an `EventReader` throws.
   public init(log: String, against control: String, options: Options = Options()) throws(WeirError) {
     let here = try LogSource(log, entry: options.entry, foreignIDPath: options.foreignID)
+    let zone = try options.controlZone
     let again: ControlSource? =
-      if let path = options.again { try ControlSource(path, form: options.form) } else { nil }
+      if let path = options.again { try ControlSource(path, form: options.form, zone: zone) } else { nil }
     guard ControlSource.isDirectory(control), try LogSource(control).isCopy(of: here) else {
-      self.init(LogDirectory(log), here, try ControlSource(control, form: options.form), again, options)
+      self.init(LogDirectory(log), here, try ControlSource(control, form: options.form, zone: zone), again, options)
       return
     }
     // What a plan maps is not equal any more.

@@ -86,7 +86,8 @@ extension Reconciliation {
   private init(
     log: String, against control: String, in window: ComparisonWindow, _ options: Options
   ) throws(WeirError) {
-    var there = try ControlSource(control, form: options.form, from: window.start.there)
+    var there = try ControlSource(
+      control, form: options.form, zone: options.controlZone, from: window.start.there)
     if case .log(let control) = there {
       let here = try LogSource(log, from: window.start.here)
       if try control.isCopy(of: here) { there = .log(try LogSource(control.directory, from: window.start.there)) }

@@ -8,6 +8,8 @@ struct ComparedEvent: Sendable {
   var user: String?
   /// The time of the event, in nanoseconds since 1970.
   var time: Int64
+  /// Whether the time was given without a zone.
+  var isZoneless = false
   /// The time at which the control had the event, if it says so.
   var arrival: Int64?
   /// Weir's id, if the side has it.

@@ -16,9 +16,12 @@ struct CSVSource: EventSource {
   let file: ControlFile
   private let columns: Columns
   private let firstRow: Int
+  /// The zone of times without one; `nil` for Universal Time.
+  private let zone: ControlZone?
 
   /// Reads the header. Throws `invalid` if there is none.
-  init(_ file: ControlFile, from start: Int = 0) throws(WeirError) {
+  init(_ file: ControlFile, zone: ControlZone? = nil, from start: Int = 0) throws(WeirError) {
+    self.zone = zone
     self.file = file
     var header: [String] = []
     var firstRow = 0
@@ -93,7 +96,9 @@ struct CSVSource: EventSource {
     if let id = first(columns.ids) { members.append(("id", id)) }
     if let arrival = first(columns.arrivals) { members.append(("inserted_at", arrival)) }
     if let outcome = first(columns.outcomes) { members.append(("outcome", outcome)) }
-    return ControlForm.weir.event(of: FieldObject(members))
+    var event = ControlForm.weir.event(of: FieldObject(members))
+    if let zone, event != nil { zone.apply(to: &event!) }
+    return event
   }
 
   /// Arrays are JSON in a cell. So is an empty object, whose members have no columns.

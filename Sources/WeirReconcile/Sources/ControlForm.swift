@@ -75,10 +75,13 @@ public enum ControlForm: String, Hashable, Sendable, CaseIterable {
   private static func mixpanel(_ object: FieldObject) -> ComparedEvent? {
     guard let name = object.text("event") else { return nil }
     let properties = object.object("properties") ?? [:]
-    return event(
+    var event = Self.event(
       name, user: userOfVendor(properties.text("distinct_id")), time: properties.stated("time"),
       arrival: properties.stated("$mp_api_timestamp_ms", "mp_processing_time_ms"), id: properties.text("$insert_id"),
       fields: properties.without { ["time", "distinct_id", "token"].contains($0) || $0.isOfVendor("mp_") })
+    // Older projects count the seconds of their own zone.
+    event.isZoneless = true
+    return event
   }
 
   private static func amplitude(_ object: FieldObject) -> ComparedEvent? {
@@ -149,6 +152,7 @@ public enum ControlForm: String, Hashable, Sendable, CaseIterable {
     var event = ComparedEvent(
       name: name, user: user, time: time.flatMap(ControlTime.nanoseconds) ?? .min,
       arrival: arrival.flatMap(ControlTime.nanoseconds), fields: fields)
+    event.isZoneless = time.map(ControlTime.isZoneless) ?? false
     event.takeCarried()
     if event.fields.contains(where: { annotations.contains($0.name) }) {
       event.fields = event.fields.without { annotations.contains($0) }

@@ -18,7 +18,9 @@ enum ControlSource: EventSource {
   /// Throws `missing` if the control is not there.
   ///
   /// With `start`, the control is read from this place on, and a file up to its last whole line.
-  init(_ path: String, form: ControlForm?, from start: UInt64? = nil) throws(WeirError) {
+  init(
+    _ path: String, form: ControlForm?, zone: ControlZone? = nil, from start: UInt64? = nil
+  ) throws(WeirError) {
     if Self.isDirectory(path) {
       self = .log(try LogSource(path, isControl: true, from: start ?? 0))
       return
@@ -26,8 +28,8 @@ enum ControlSource: EventSource {
     let file = try ControlFile(path, isWritten: start != nil)
     self =
       CSVSource.isTable(path)
-      ? .table(try CSVSource(file, from: Int(start ?? 0)))
-      : .lines(JSONLinesSource(file: file, form: form, start: Int(start ?? 0)))
+      ? .table(try CSVSource(file, zone: zone, from: Int(start ?? 0)))
+      : .lines(JSONLinesSource(file: file, form: form, zone: zone, start: Int(start ?? 0)))
   }
 
   /// A text that is another one for another control, or for a control with other events.

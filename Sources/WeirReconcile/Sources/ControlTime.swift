@@ -15,6 +15,13 @@ enum ControlTime {
     }
   }
 
+  /// Whether a time is a text that says no zone.
+  static func isZoneless(_ value: FieldValue) -> Bool {
+    guard case .string(let text) = value, ofNumber(text) == nil else { return false }
+    let clock = text.dropFirst(10)
+    return clock.last != "Z" && clock.last != "z" && !clock.hasSuffix("UTC") && !clock.contains(where: isSign)
+  }
+
   /// The number of nanoseconds of the unit in which so large a number is a time of this century.
   private static func unit(of magnitude: UInt64) -> Int64 {
     switch magnitude {
@@ -69,4 +76,5 @@ enum ControlTime {
   }
 
   private static func isSign(_ character: Character?) -> Bool { character == "+" || character == "-" }
+  private static func isSign(_ character: Character) -> Bool { isSign(Optional(character)) }
 }

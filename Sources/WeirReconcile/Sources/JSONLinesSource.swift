@@ -11,6 +11,8 @@ struct JSONLinesSource: EventSource {
   let file: ControlFile
   /// The form of all lines; `nil` to tell it from each line's keys.
   let form: ControlForm?
+  /// The zone of times without one; `nil` for Universal Time.
+  var zone: ControlZone?
   /// Where the first line begins that is read.
   var start = 0
 
@@ -58,7 +60,9 @@ struct JSONLinesSource: EventSource {
 
   private func event(of line: Span<UInt8>) -> ComparedEvent? {
     guard let object = JSONObject.read(line) else { return nil }
-    return (form ?? ControlForm.of(object)).event(of: object)
+    var event = (form ?? ControlForm.of(object)).event(of: object)
+    if let zone, event != nil { zone.apply(to: &event!) }
+    return event
   }
 
   /// Passes the lines from a position on to `body`, with their positions, until `body` returns `false`. Empty lines are

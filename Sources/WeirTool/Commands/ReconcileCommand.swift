@@ -14,7 +14,7 @@
       abstract: "Hold a log against a control, event by event.",
       usage: """
         weir reconcile <directory> --against <path> [--and-again <path>]
-                        [--form <form>] [--key <fields>]
+                        [--form <form>] [--zone <zone>] [--key <fields>]
                         [--tolerance <time>] [--late <time>]
                         [--ignore <pattern>]... [--clean <pattern=steps>]...
                         [--band <pattern=share>]... [--plan <plan>]
@@ -82,6 +82,9 @@
         "The form of the control's lines: \(forms). Told from each line if omitted.", valueName: "form"),
       transform: form)
     var form: ControlForm?
+
+    @Option(help: "The zone of the control's times that have none. Universal Time if omitted.")
+    var zone: String?
 
     @Option(help: ArgumentHelp("Fields that tell events of a name and user apart.", valueName: "fields"))
     var key: String?
@@ -207,6 +210,7 @@
       var options = Reconciliation.Options()
       options.rules = try rules
       options.form = form
+      options.zone = zone
       options.provider = name
       options.foreignID = foreignId
       options.again = andAgain

@@ -442,3 +442,39 @@ import Testing
     }
   }
 }
+
+@Suite struct ControlZoneTests {
+  private func time(_ line: String, _ form: ControlForm, in zone: String) throws -> Int64 {
+    let bytes = Array(line.utf8)
+    let found = JSONObject.read(bytes.span)
+    let object = try #require(found)
+    var event = try #require(form.event(of: object))
+    try ControlZone(zone).apply(to: &event)
+    return event.time / 1_000_000_000
+  }
+
+  @Test func `a time without a zone is one of the zone, in summer and in winter`() throws {
+    let zone = "America/Los_Angeles"
+    #expect(try time(#"{"event":"e","time":"2024-01-15 12:00:00"}"#, .plain, in: zone) == 1_705_348_800)
+    #expect(try time(#"{"event":"e","time":"2024-07-15 12:00:00"}"#, .plain, in: zone) == 1_721_070_000)
+    #expect(try time(#"{"event":"e","time":"2024-07-15 12:00:00"}"#, .plain, in: "GMT+2") == 1_721_037_600)
+    // When the clock was set forward, and when it was set back.
+    #expect(try time(#"{"event":"e","time":"2024-03-10 03:30:00"}"#, .plain, in: zone) == 1_710_066_600)
+    #expect(try time(#"{"event":"e","time":"2024-11-03 02:30:00"}"#, .plain, in: zone) == 1_730_629_800)
+  }
+
+  @Test func `a time with a zone stays, and so does a number, but for Mixpanel's`() throws {
+    for text in [
+      "2024-07-15T12:00:00Z", "2024-07-15 12:00:00 UTC", "2024-07-15 14:00:00+02", "2024-07-15 14:00:00 +0200",
+    ] {
+      #expect(try time(#"{"event":"e","time":"\#(text)"}"#, .plain, in: "Asia/Tokyo") == 1_721_044_800, "\(text)")
+    }
+    #expect(try time(#"{"event":"e","time":1721044800}"#, .plain, in: "Asia/Tokyo") == 1_721_044_800)
+    let line = #"{"event":"e","properties":{"time":1721044800,"distinct_id":"u"}}"#
+    #expect(try time(line, .mixpanel, in: "Asia/Tokyo") == 1_721_044_800 - 9 * 3_600)
+  }
+
+  @Test func `a zone that does not exist is refused`() {
+    #expect(throws: WeirError.self) { try ControlZone("Mars/Olympus") }
+  }
+}
