@@ -77,8 +77,8 @@ public struct Reconciliation: Sendable {
   /// The control is a log that a ``Control`` recorded, a copy of the log, or a file: a table if its name ends in
   /// `.csv`, and otherwise JSON Lines.
   ///
-  /// Throws `missing` if a side is not there, `invalid` for a table without a column for the name or a zone that does not
-  /// exist, and what an `EventReader` throws.
+  /// Throws `missing` if a side is not there, `invalid` for a table without a column for the name or a zone that does
+  /// not exist, and what an `EventReader` throws.
   public init(log: String, against control: String, options: Options = Options()) throws(WeirError) {
     let here = try LogSource(log, entry: options.entry, foreignIDPath: options.foreignID)
     let zone = try options.controlZone

@@ -11,8 +11,9 @@ extension Provider {
   /// try dispatcher.add(HTTPProvider(preset).recorded(by: control).mapped(by: .snakeCase()))
   /// ```
   ///
-  /// What the vendor was sent is then held against what the vendor has: `weir reconcile control --against export.jsonl`;
-  /// or the log against what the vendor was sent. Attach mappers behind, so that their results are recorded.
+  /// What the vendor was sent is then held against what the vendor has: `weir reconcile control --against
+  /// export.jsonl`; or the log against what the vendor was sent. Attach mappers behind, so that their results are
+  /// recorded.
   ///
   /// An event that is delivered again after a kill is recorded again: a duplicate of the control.
   public func recorded(by control: Control) -> some Provider {

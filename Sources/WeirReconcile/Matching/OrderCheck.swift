@@ -25,8 +25,8 @@ struct OrderedPair: BitwiseCopyable, Sendable {
 
 /// Finds the fewest pairs of each sequence without which the others rise on both sides.
 ///
-/// A sequence is cut wherever all pairs before are before all pairs behind, on both sides: the pieces have nothing to do
-/// with each other. So a sequence of any length takes little memory, as long as no event is far from its place.
+/// A sequence is cut wherever all pairs before are before all pairs behind, on both sides: the pieces have nothing to
+/// do with each other. So a sequence of any length takes little memory, as long as no event is far from its place.
 ///
 /// A first pass, from the end, keeps the smallest place of what is behind each block of pairs. A second pass cuts.
 struct OrderCheck {

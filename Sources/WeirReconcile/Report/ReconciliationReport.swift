@@ -4,7 +4,8 @@ public import Weir
 
 /// The two sides held against each other.
 ///
-/// Every event of a side has exactly one of the verdicts ``Verdict/identical``, ``Verdict/differing``, ``Verdict/noise``,
+/// Every event of a side has exactly one of the verdicts ``Verdict/identical``, ``Verdict/differing``,
+/// ``Verdict/noise``,
 /// ``Verdict/onlyHere`` or ``Verdict/onlyThere``, ``Verdict/duplicateHere`` or ``Verdict/duplicateThere``. A matched
 /// event may also be late or out of order. An event that the control was given and did not pass on is only here.
 public struct ReconciliationReport: Hashable, Sendable {

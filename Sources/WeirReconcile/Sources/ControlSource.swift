@@ -14,8 +14,8 @@ enum ControlSource: EventSource {
     case offsets(Range<Offset>)
   }
 
-  /// Opens a control. A directory is a log that a ``Control`` recorded, and a file whose name ends in `.csv` is a table.
-  /// Throws `missing` if the control is not there.
+  /// Opens a control. A directory is a log that a ``Control`` recorded, and a file whose name ends in `.csv` is a
+  /// table. Throws `missing` if the control is not there.
   ///
   /// With `start`, the control is read from this place on, and a file up to its last whole line.
   init(

@@ -4,10 +4,10 @@ import Weir
 
 /// The sealed segments that are the same in the directories of two copies of a log.
 ///
-/// Two raw segments are the same if their headers, the headers of all their blocks and their seals are: a block's header
-/// has the checksum of the block's payload. Two batch segments are the same if their indexes and the checksums of all
-/// their LZ4 blocks are. So a segment takes two reads of 160 bytes a block, or of 4 bytes a MiB. A bit that flipped in
-/// a payload after the writing is for `weir verify` to find.
+/// Two raw segments are the same if their headers, the headers of all their blocks and their seals are: a block's
+/// header has the checksum of the block's payload. Two batch segments are the same if their indexes and the checksums
+/// of all their LZ4 blocks are. So a segment takes two reads of 160 bytes a block, or of 4 bytes a MiB. A bit that
+/// flipped in a payload after the writing is for `weir verify` to find.
 struct EqualSegments: Sendable {
   /// The offsets in the segments, in order.
   private(set) var offsets: [Range<Offset>] = []

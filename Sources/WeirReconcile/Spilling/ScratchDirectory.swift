@@ -31,8 +31,8 @@ struct ScratchDirectory {
     var state: State
   }
 
-  /// Makes or opens the directory of a comparison in another directory: that of TMPDIR, or `/tmp`, if `nil`. Throws what
-  /// making a directory throws.
+  /// Makes or opens the directory of a comparison in another directory: that of TMPDIR, or `/tmp`, if `nil`. Throws
+  /// what making a directory throws.
   init(in parent: String?, for comparison: String) throws(WeirError) {
     self.comparison = comparison
     let parent = parent ?? ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp"
