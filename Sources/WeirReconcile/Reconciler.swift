@@ -185,7 +185,7 @@ final class Reconciler<Here: EventSource, There: EventSource>: Sendable {
         if isHere { tally.reachHere.add(reach) } else { tally.reachThere.add(reach) }
         if isHere { tally.here += count } else { tally.there += count }
         if !isHere, let times { tally.add(timesThere: times) }
-        tally.unreadable += unreadable
+        if !isHere { tally.unreadable += unreadable }
       }
     }
   }

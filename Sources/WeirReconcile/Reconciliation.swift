@@ -3,12 +3,6 @@
 public import Weir
 public import WeirDelivery
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 /// Holds the events of a log against those of a control, event by event.
 ///
 /// ```swift
@@ -59,6 +53,8 @@ public struct Reconciliation: Sendable {
     }
   }
 
+  /// Raised when marks are made in another way: those of an older program are void then.
+  private static let marksVersion = 1
   /// Below this many partitions nothing is gained.
   private static let partitions = 16...1_024
   /// Marks are sorted, and a file's text and the events of a part are in memory beside them.
@@ -77,7 +73,7 @@ public struct Reconciliation: Sendable {
   /// The control is a log that a ``Control`` recorded, a copy of the log, or a file: a table if its name ends in
   /// `.csv`, and otherwise JSON Lines.
   ///
-  /// Throws `missing` if a side is not there, `invalid` for a table without a column for the name or a zone that does
+  /// Throws `missing` if a side is not there, `unsafe` for what is no plain file, `invalid` for a table without a column for the name or a zone that does
   /// not exist, and what an `EventReader` throws.
   public init(log: String, against control: String, options: Options = Options()) throws(WeirError) {
     let here = try LogSource(log, entry: options.entry, foreignIDPath: options.foreignID)
@@ -151,7 +147,9 @@ public struct Reconciliation: Sendable {
     progress("asking for the reasons")
     var maker = ReportMaker(self, noise, window, reconciler, tally)
     let report = try maker.report()
-    return Result(report: report, start: tally.start(after: window?.start ?? .init()), explained: maker.explained)
+    var start = tally.start(after: window?.start ?? .init())
+    start.file = try there.identity()
+    return Result(report: report, start: start, explained: maker.explained)
   }
 
   /// What is kept for another process once both sides are read.
@@ -160,13 +158,13 @@ public struct Reconciliation: Sendable {
     var findings: LogSource.Found
   }
 
-  /// A text that only the same comparison has.
-  private func comparison(in window: ComparisonWindow?) throws(WeirError) -> String {
+  /// A text that only the same comparison has; `nil` if no process can go on with this one.
+  private func comparison(in window: ComparisonWindow?) throws(WeirError) -> String? {
     // What a plan does to events has no text, and windows are short.
-    guard options.entry == nil, window == nil else { return UUID().uuidString }
+    guard options.entry == nil, window == nil else { return nil }
     var options = options
     options.scratch = nil
-    return "\(try here.state()) | \(try there.state()) | \(try again?.state() ?? "") | \(options)"
+    return "\(Self.marksVersion) \(try here.state()) | \(try there.state()) | \(try again?.state() ?? "") | \(options)"
   }
 
   private func reconciler<Here: EventSource>(

@@ -52,6 +52,7 @@ struct Tally: Sendable {
   /// The number of fields that are counted apart. Hostile events could have millions.
   private static let mostFields = 10_000
   private static let mostSignatures = 10_000
+  private static let mostFieldsOfSignature = 32
   private static let mostFieldsWithExamples = 100
 
   var here: UInt64 = 0
@@ -86,7 +87,8 @@ struct Tally: Sendable {
   ) {
     let fields = Set(differences.map { FieldKey(name: pair.name, path: $0.path, kind: $0.kind) })
     let signature = Signature(name: pair.name, fields: fields)
-    if signatures[signature] != nil || signatures.count < Self.mostSignatures {
+    let isSmall = fields.count <= Self.mostFieldsOfSignature
+    if signatures[signature] != nil || isSmall && signatures.count < Self.mostSignatures {
       byName[pair.name, default: .init()][.differing] += 1
       signatures[signature, default: Pairs()].count += 1
       signatures[signature, default: Pairs()].first = min(signatures[signature]?.first ?? .max, pair.time)

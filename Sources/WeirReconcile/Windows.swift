@@ -6,6 +6,8 @@ public import Weir
 struct ComparisonWindow: Sendable {
   var counted: Range<Int64>
   var margin: Int64
+  /// The time of the comparison. An event that is far later has a wrong clock, and is not waited for.
+  var now = Int64.max
   /// The places at which the sides are read from.
   var start = Start()
   /// What earlier windows put down to each loss, by the offset of its notice.
@@ -15,6 +17,8 @@ struct ComparisonWindow: Sendable {
   struct Start: Sendable {
     var here: UInt64 = 0
     var there: UInt64 = 0
+    /// Which file the control was; `nil` before.
+    var file: String?
   }
 
   /// Whether an event is counted in this window: each event is in one window.
@@ -26,7 +30,9 @@ struct ComparisonWindow: Sendable {
   }
 
   /// Whether the next window reads an event.
-  func isReadAgain(_ time: Int64) -> Bool { time >= counted.upperBound.subtractingClamped(margin) }
+  func isReadAgain(_ time: Int64) -> Bool {
+    time >= counted.upperBound.subtractingClamped(margin) && time <= now.addingClamped(margin)
+  }
 }
 
 extension Reconciliation {
@@ -43,12 +49,15 @@ extension Reconciliation {
   /// ```
   ///
   /// An event that comes later than `delay` after its interval's end is in no report: choose a delay that the control
-  /// keeps. A control that is a file is read up to its last whole line.
+  /// keeps. An event without a time is in none either. A control that is a file is read up to its last whole line.
   ///
   /// **Cost.** Both sides are read once, and `delay` around each interval again. A thread of its own, for as long as a
   /// comparison takes.
   ///
   /// **Crash.** Go on where ``ReconciliationReport/times`` of the last report ended, with `from`.
+  ///
+  /// A control that was rotated or cut is read from its beginning; what it had before and was not yet compared is then
+  /// only here. `options.again` is not used.
   ///
   /// - Parameters:
   ///   - log: the log's directory.
@@ -71,6 +80,7 @@ extension Reconciliation {
       try Task.checkCancellation()
       let wait = window.counted.upperBound.addingClamped(margin).subtractingClamped(Timestamp.now.nanosecondsSince1970)
       if wait > 0 { try await Task.sleep(for: .nanoseconds(wait)) }
+      window.now = Timestamp.now.nanosecondsSince1970
       let now = window
       let result = try await onDiskThread { () throws(WeirError) in
         try Reconciliation(log: log, against: control, in: now, options).run(in: now)
@@ -88,6 +98,9 @@ extension Reconciliation {
   ) throws(WeirError) {
     var there = try ControlSource(
       control, form: options.form, zone: options.controlZone, from: window.start.there)
+    if let known = window.start.file, try there.identity() != known {
+      there = try ControlSource(control, form: options.form, zone: options.controlZone, from: 0)
+    }
     if case .log(let control) = there {
       let here = try LogSource(log, from: window.start.here)
       if try control.isCopy(of: here) { there = .log(try LogSource(control.directory, from: window.start.there)) }

@@ -247,6 +247,35 @@ struct ListedSource: EventSource {
     #expect(found[.onlyHere] == nil && found[.onlyThere] == nil)
   }
 
+  @Test func `an event that was refused first and passed on then is the same event`() throws {
+    let event = ComparedEvent(name: "e", user: "u", time: 0, id: EventID(opening: 1, sequence: 1), fields: ["x": 1])
+    var refused = event
+    refused.outcome = "400"
+    for there in [[refused, event], [event, refused], [refused, refused, event]] {
+      #expect(counts(try reconcile([event], there)) == [.identical: 1])
+    }
+    // By content alike.
+    func without(_ event: ComparedEvent) -> ComparedEvent {
+      var event = event
+      event.id = nil
+      return event
+    }
+    #expect(counts(try reconcile([event], [without(refused), without(event)])) == [.identical: 1])
+  }
+
+  @Test func `an event without a time is near to all with its key`() throws {
+    func event(_ number: Int64, time: Int64, _ more: FieldObject = [:]) -> ComparedEvent {
+      ComparedEvent(
+        name: "e", user: "u", time: time, fields: FieldObject([("n", .int(number))] + more.map { ($0.name, $0.value) }))
+    }
+    var rules = ComparisonRules()
+    rules.keyFields = ["n"]
+    let here = (0..<4).map { event($0, time: $0 * 1_000 * Self.second) }
+    let there = [event(0, time: .min), event(1, time: .min, ["more": 1]), event(2, time: .min), event(2, time: .min)]
+    let found = counts(try reconcile(here, there, rules))
+    #expect(found == [.identical: 2, .differing: 1, .onlyHere: 1, .duplicateThere: 1])
+  }
+
   @Test func `an event that the control did not pass on is not compared`() throws {
     let event = ComparedEvent(name: "e", time: 0, id: EventID(opening: 1, sequence: 1), fields: ["x": 1])
     var other = event

@@ -79,6 +79,73 @@ import WeirDelivery
     }
   }
 
+  @Test func `what comes once the log has stopped is unknown`() async throws {
+    try await withDirectoryAsync { directory in
+      let log = directory + "/log"
+      let tracker = try Tracker(directory: log, configuration: quiet())
+      for _ in 0..<5 { tracker.track("e", fields: [:]) }
+      try tracker.close()
+      let last = try #require(try LogDirectory(log).events(from: 0).last?.time.nanosecondsSince1970)
+      let second: Int64 = 1_000_000_000
+      let lines = (1...9).map {
+        #"{"event":"e","time":"\#(Timestamp(nanosecondsSince1970: last - 100 * second + Int64($0) * 10 * second))"}"#
+      }
+      // The log's events are moved to before the control's: nothing is in the windows here.
+      let file = directory + "/control.jsonl"
+      try Data(lines.map { $0 + "\n" }.joined().utf8).write(to: URL(fileURLWithPath: file))
+      var unknown: UInt64 = 0
+      await #expect(throws: Done.self) {
+        try await Reconciliation.run(
+          log: log, against: file, every: .seconds(45), delay: .milliseconds(1),
+          from: Timestamp(nanosecondsSince1970: last - 95 * second)
+        ) { report in
+          #expect(report.here == 0 && report.all[.onlyThere] == report.there)
+          unknown += report.all[.unknown]
+          if unknown == 9 { throw Done() }
+          if (report.times?.upperBound.nanosecondsSince1970 ?? 0) > last { throw CancellationError() }
+        }
+      }
+      let whole = try Reconciliation(log: log, against: file).run()
+      #expect(whole.all[.onlyThere] == 9 && whole.all[.unknown] == 0)
+    }
+  }
+
+  @Test func `a control that is rotated is read from its beginning`() async throws {
+    try await withDirectoryAsync { directory in
+      let log = directory + "/log"
+      let tracker = try Tracker(directory: log, configuration: quiet())
+      for number in 0..<200 { tracker.track("e", fields: ["n": .int(Int64(number))]) }
+      try tracker.close()
+      let events = try LogDirectory(log).events(from: 0)
+      let times = events.map(\.time.nanosecondsSince1970)
+      func write(_ events: ArraySlice<StoredEvent>, _ more: String = "") throws {
+        var bytes: [UInt8] = []
+        for event in events {
+          EventJSON().append(event, to: &bytes)
+          bytes.append(UInt8(ascii: "\n"))
+        }
+        let file = directory + "/control.jsonl"
+        try? FileManager.default.removeItem(atPath: file)
+        try (Data(bytes) + Data(more.utf8)).write(to: URL(fileURLWithPath: file))
+      }
+      let (first, last) = (times[0], times[199])
+      let middle = times[100]
+      try write(events[..<100], String(repeating: "{\"event\":\"old\",\"time\":1}\n", count: 2_000))
+      var identical: UInt64 = 0
+      await #expect(throws: Done.self) {
+        try await Reconciliation.run(
+          log: log, against: directory + "/control.jsonl", every: .nanoseconds(middle - first), delay: .zero,
+          from: Timestamp(nanosecondsSince1970: first)
+        ) { report in
+          identical += report.all[.identical]
+          try write(events[100...])
+          if (report.times?.upperBound.nanosecondsSince1970 ?? 0) > last { throw Done() }
+        }
+      }
+      #expect(identical == 200)
+    }
+  }
+
   @Test func `a task that is cancelled ends the run`() async throws {
     try await withDirectoryAsync { directory in
       let log = directory + "/log"

@@ -238,18 +238,27 @@ package struct SystemCalls: Sendable {
   }
 
   package func byteCount(of file: Descriptor) throws(WeirError) -> Int {
-    let number = file.number
-    var status = stat()
-    _ = try check(.read, file.path) { fstat(number, &status) }
-    return Int(status.st_size)
+    Int(try status(of: file).st_size)
   }
 
-  /// A text that is another one once a file or a directory is another one, or was changed.
-  package func state(of file: Descriptor) throws(WeirError) -> String {
+  /// A text that is another one for another file. While the file is open, no other one has the same.
+  package func identity(of file: Descriptor) throws(WeirError) -> String {
+    let status = try status(of: file)
+    return "\(status.st_dev) \(status.st_ino)"
+  }
+
+  private func status(of file: Descriptor) throws(WeirError) -> stat {
     let number = file.number
     var status = stat()
     _ = try check(.read, file.path) { fstat(number, &status) }
-    return "\(status.st_dev) \(status.st_ino) \(status.st_size) \(status.st_mtim.tv_sec) \(status.st_mtim.tv_nsec)"
+    return status
+  }
+
+  /// A text that is another one once a file is another one, or was changed.
+  package func state(of file: Descriptor) throws(WeirError) -> String {
+    let status = try status(of: file)
+    let times = [status.st_mtim, status.st_ctim].map { "\($0.tv_sec).\($0.tv_nsec)" }
+    return "\(try identity(of: file)) \(status.st_size) \(times)"
   }
 
   /// Truncates a file to `count` bytes.

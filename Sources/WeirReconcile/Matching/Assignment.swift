@@ -11,9 +11,8 @@ struct Assignment {
   private(set) var leftHere: [Int] = []
   private(set) var leftThere: [Int] = []
 
-  /// The maximum size of a table, in cells. Beyond, paths are looked for in a band around the diagonal: the pairs are
-  /// still within the tolerance, but there might be a better choice.
-  private static let mostCells = 16 << 20
+  /// The maximum size of a table, in cells of a byte.
+  private static let mostCells = 64 << 20
 
   private enum Step: UInt8 {
     case pair
@@ -51,6 +50,7 @@ struct Assignment {
     }
   }
 
+  /// Assigns times of which each is near to the one before.
   private mutating func assign(
     _ here: [Int64], _ left: Range<Int>, _ there: [Int64], _ right: Range<Int>, _ tolerance: Int64
   ) {
@@ -59,65 +59,112 @@ struct Assignment {
       leftThere += right
       return
     }
-    let (rows, columns) = (left.count, right.count)
-    let width = min(columns, max(64, Self.mostCells / rows))
-    // The first column of each row's band: around the diagonal.
-    func start(_ row: Int) -> Int { min(columns - width, max(0, row * columns / rows - width / 2)) }
-    var steps = [Step](repeating: .skipHere, count: rows * (width + 1))
-    // The scores of the row below, by column; rows and columns are gone through from the end.
-    var below = [Score](repeating: Score(), count: columns + 1)
-    var current = below
-    for row in stride(from: rows - 1, through: 0, by: -1) {
-      let first = start(row)
-      let last = first + width
-      // Outside of the band nothing here is paired.
-      for column in last...columns { current[column] = below[column] }
-      for column in stride(from: last - 1, through: first, by: -1) {
-        var (best, step) = (below[column], Step.skipHere)
-        if current[column + 1].isBetter(than: best) { (best, step) = (current[column + 1], .skipThere) }
-        let distance = here[left.lowerBound + row].distanceInTime(to: there[right.lowerBound + column])
-        if distance <= tolerance {
-          let after = below[column + 1]
-          let paired = Score(pairs: after.pairs + 1, distance: after.distance + Double(distance))
-          if !best.isBetter(than: paired) { (best, step) = (paired, .pair) }
-        }
-        current[column] = best
-        steps[row * (width + 1) + column - first] = step
-      }
-      // To the left of the band one can only go on to the band.
-      for column in stride(from: first - 1, through: 0, by: -1) { current[column] = current[first] }
-      swap(&below, &current)
+    // Where the table is too large, the nearest pairs are looked for closer by. Of the rest as many are paired as can
+    // be, the earliest first.
+    var near = tolerance
+    var band = Band(here[left], there[right], near)
+    while band.cells > Self.mostCells, near > 0 {
+      near /= 2
+      band = Band(here[left], there[right], near)
     }
-    follow(steps, rows, columns, width, start, left.lowerBound, right.lowerBound)
+    guard band.cells <= Self.mostCells else { return assignEarliest(here, Array(left), there, Array(right), tolerance) }
+    let (outHere, outThere) = follow(band, here, left.lowerBound, there, right.lowerBound, right.count)
+    if near == tolerance {
+      leftHere += outHere
+      leftThere += outThere
+    } else {
+      assignEarliest(here, outHere, there, outThere, tolerance)
+    }
   }
 
+  /// For each row, which is a time here, the columns that are near: a range whose ends never go back.
+  private struct Band {
+    private(set) var columns: [Range<Int>] = []
+    private(set) var cells = 0
+
+    init(_ here: ArraySlice<Int64>, _ there: ArraySlice<Int64>, _ tolerance: Int64) {
+      columns.reserveCapacity(here.count)
+      var (first, end) = (there.startIndex, there.startIndex)
+      for time in here {
+        while first < there.endIndex, there[first] < time.subtractingClamped(tolerance) { first += 1 }
+        end = max(end, first)
+        while end < there.endIndex, there[end] <= time.addingClamped(tolerance) { end += 1 }
+        columns.append(first - there.startIndex..<end - there.startIndex)
+        cells += end - first + 1
+      }
+    }
+  }
+
+  /// Pairs along the best path through a band. Returns the indices that are left.
   private mutating func follow(
-    _ steps: [Step], _ rows: Int, _ columns: Int, _ width: Int, _ start: (Int) -> Int, _ left: Int, _ right: Int
-  ) {
+    _ band: Band, _ here: [Int64], _ left: Int, _ there: [Int64], _ right: Int, _ columns: Int
+  ) -> (here: [Int], there: [Int]) {
+    let rows = band.columns.count
+    var steps = [Step](repeating: .skipHere, count: band.cells)
+    var starts = [Int](repeating: 0, count: rows)
+    for row in 1..<max(1, rows) { starts[row] = starts[row - 1] + band.columns[row - 1].count + 1 }
+    // The scores of the row below, from its first column to the end of its range. Rows go from the end.
+    var below: [Score] = []
+    var belowFirst = 0
+    // A column to the left of the next row's range is near to none of the rows below.
+    func after(_ column: Int) -> Score { below.isEmpty ? Score() : below[max(0, column - belowFirst)] }
+    for row in stride(from: rows - 1, through: 0, by: -1) {
+      let range = band.columns[row]
+      var current = [Score](repeating: Score(), count: range.count + 1)
+      current[range.count] = after(range.upperBound)
+      for column in range.reversed() {
+        let place = column - range.lowerBound
+        var (best, step) = (after(column), Step.skipHere)
+        if current[place + 1].isBetter(than: best) { (best, step) = (current[place + 1], .skipThere) }
+        let rest = after(column + 1)
+        let distance = here[left + row].distanceInTime(to: there[right + column])
+        let paired = Score(pairs: rest.pairs + 1, distance: rest.distance + Double(distance))
+        if !best.isBetter(than: paired) { (best, step) = (paired, .pair) }
+        current[place] = best
+        steps[starts[row] + place] = step
+      }
+      (below, belowFirst) = (current, range.lowerBound)
+    }
+    var out: (here: [Int], there: [Int]) = ([], [])
     var (row, column) = (0, 0)
     while row < rows {
-      let first = start(row)
-      if column < first {
-        leftThere.append(right + column)
+      let range = band.columns[row]
+      while column < range.lowerBound {
+        out.there.append(right + column)
         column += 1
-        continue
       }
-      let step = column < first + width ? steps[row * (width + 1) + column - first] : .skipHere
-      switch step {
+      switch column < range.upperBound ? steps[starts[row] + column - range.lowerBound] : .skipHere {
       case .pair:
         pairs.append((left + row, right + column))
         (row, column) = (row + 1, column + 1)
       case .skipHere:
-        leftHere.append(left + row)
+        out.here.append(left + row)
         row += 1
       case .skipThere:
-        leftThere.append(right + column)
+        out.there.append(right + column)
         column += 1
       }
     }
-    while column < columns {
-      leftThere.append(right + column)
-      column += 1
+    return (out.here, out.there + (right + column..<right + columns))
+  }
+
+  /// Pairs each time with the earliest one that is near: as many pairs as can be, not the nearest.
+  private mutating func assignEarliest(
+    _ here: [Int64], _ left: [Int], _ there: [Int64], _ right: [Int], _ tolerance: Int64
+  ) {
+    var column = 0
+    for row in left {
+      while column < right.count, there[right[column]] < here[row].subtractingClamped(tolerance) {
+        leftThere.append(right[column])
+        column += 1
+      }
+      if column < right.count, there[right[column]] <= here[row].addingClamped(tolerance) {
+        pairs.append((row, right[column]))
+        column += 1
+      } else {
+        leftHere.append(row)
+      }
     }
+    leftThere += right[column...]
   }
 }

@@ -67,19 +67,36 @@ struct Matcher: Sendable {
       return
     }
     let (equal, restHere, restThere) = pairsOfEqualContent(here, there)
-    let assignment = Assignment(
-      restHere.map(\.time), restThere.map(\.time), tolerance: way == .content ? tolerance : .max)
-    let others = assignment.pairs.map { MatchedPair(here: restHere[$0.0], there: restThere[$0.1]) }
-    let pairs = equal + others
-    let leftHere = assignment.leftHere.map { restHere[$0] }
-    let leftThere = assignment.leftThere.map { restThere[$0] }
+    var pairs = equal
+    // What the control did not pass on is the partner of what is left.
+    let passed = assign(restHere, restThere.filter { $0.outcome == 0 }, &pairs)
+    let refused = assign(passed.here, restThere.filter { $0.outcome != 0 }, &pairs)
+    let (leftHere, leftThere) = (refused.here, passed.there + refused.there)
     result.pairs += pairs
     take(leftHere, beside: pairs.map(\.here), &result.duplicatesHere, &result.leftHere)
     take(leftThere, beside: pairs.map(\.there), &result.duplicatesThere, &result.leftThere)
   }
 
+  /// Pairs as many events as the tolerance allows. An event without a time is near to all. Returns what is left.
+  private func assign(
+    _ here: [EventMark], _ there: [EventMark], _ pairs: inout [MatchedPair]
+  ) -> (here: [EventMark], there: [EventMark]) {
+    guard !here.isEmpty, !there.isEmpty else { return (here, there) }
+    let timed = there.filter { $0.time != .min }
+    let untimed = there.filter { $0.time == .min }
+    let assignment = Assignment(
+      here.map(\.time), timed.map(\.time), tolerance: way == .content ? tolerance : .max)
+    pairs += assignment.pairs.map { MatchedPair(here: here[$0.0], there: timed[$0.1]) }
+    let left = assignment.leftHere.map { here[$0] }
+    pairs += zip(left, untimed).map { MatchedPair(here: $0, there: $1) }
+    return (
+      Array(left.dropFirst(untimed.count)),
+      assignment.leftThere.map { timed[$0] } + untimed.dropFirst(left.count)
+    )
+  }
+
   private func isNear(_ one: EventMark, _ other: EventMark) -> Bool {
-    one.time.distanceInTime(to: other.time) <= tolerance
+    other.time == .min || one.time.distanceInTime(to: other.time) <= tolerance
   }
 
   /// Pairs the events of a group whose contents are equal, as many as possible. Both sides are sorted by time: of two
@@ -88,7 +105,8 @@ struct Matcher: Sendable {
     _ here: ArraySlice<EventMark>, _ there: ArraySlice<EventMark>
   ) -> (pairs: [MatchedPair], here: [EventMark], there: [EventMark]) {
     func byContent(_ left: EventMark, _ right: EventMark) -> Bool {
-      (left.content, left.time, left.place) < (right.content, right.time, right.place)
+      // What the control passed on comes first: a refusal may have been repeated with success.
+      (left.content, left.outcome, left.time, left.place) < (right.content, right.outcome, right.time, right.place)
     }
     let here = here.sorted(by: byContent)
     let there = there.sorted(by: byContent)
@@ -100,7 +118,7 @@ struct Matcher: Sendable {
       if one.content == other.content, way != .content || isNear(one, other) {
         pairs.append(MatchedPair(here: one, there: other))
         (left, right) = (left + 1, right + 1)
-      } else if (one.content, one.time) < (other.content, other.time) {
+      } else if (one.content, one.outcome, one.time) < (other.content, other.outcome, other.time) {
         restHere.append(one)
         left += 1
       } else {
@@ -120,13 +138,17 @@ struct Matcher: Sendable {
   ) {
     guard !marks.isEmpty else { return }
     guard way == .content else {
-      duplicates += marks
+      // A refusal beside what was passed on is no second event.
+      duplicates += marks.filter { $0.outcome == 0 }
       return
     }
     let times = Dictionary(grouping: matched, by: \.content).mapValues { $0.map(\.time).sorted() }
     for mark in marks {
-      if let times = times[mark.content], times.hasElement(near: mark.time, within: tolerance) {
-        duplicates.append(mark)
+      let isRepeated = times[mark.content].map {
+        mark.time == .min || $0.hasElement(near: mark.time, within: tolerance)
+      }
+      if isRepeated == true {
+        if mark.outcome == 0 { duplicates.append(mark) }
       } else {
         left.append(mark)
       }

@@ -28,13 +28,13 @@ struct LossAccount {
   /// Those that have begun, the one that ends first last.
   private var open: [Loss] = []
   private let tolerance: Int64
-  /// The times of the log's first and last event; `nil` for a log without events.
-  private let span: ClosedRange<Int64>?
+  /// The time of the log's first event; `nil` if that explains nothing.
+  private let beginning: Int64?
   private let isBeginningRemoved: Bool
 
   /// `explained` is what was put down to the same losses before.
   init(
-    _ losses: [Loss], span: ClosedRange<Int64>?, isBeginningRemoved: Bool, tolerance: Int64,
+    _ losses: [Loss], beginning: Int64?, isBeginningRemoved: Bool, tolerance: Int64,
     explained: [Offset: UInt64] = [:]
   ) {
     let notices = Set(losses.compactMap(\.notice))
@@ -44,7 +44,7 @@ struct LossAccount {
       if let count = loss.count, let notice = loss.notice { loss.count = count - min(count, explained[notice] ?? 0) }
       return loss
     }.sorted { $0.from > $1.from }
-    self.span = span
+    self.beginning = beginning
     self.isBeginningRemoved = isBeginningRemoved
     self.tolerance = tolerance
   }
@@ -63,11 +63,9 @@ struct LossAccount {
       if let notice = loss.notice { explained[notice, default: 0] += 1 }
       return loss.reason
     }
-    guard let span else { return nil }
-    if high < span.lowerBound {
-      return isBeginningRemoved ? "removed from the log's beginning" : "before the log's first event"
-    }
-    return low > span.upperBound ? "after the log's last event" : nil
+    // What is behind the log's last event is not explained: Weir may have stopped.
+    guard let beginning, high < beginning else { return nil }
+    return isBeginningRemoved ? "removed from the log's beginning" : "before the log's first event"
   }
 }
 
@@ -98,8 +96,9 @@ extension LossAccount {
 
   /// The losses that the notices of a log tell, in the order of the log.
   ///
-  /// A notice counts what was refused in its lane since the notice before for the same reason: so long the loss lasted.
-  static func losses(_ notices: [Notice]) -> [Loss] {
+  /// A notice counts what was refused in its lane since the notice before for the same reason, or since its opening's
+  /// first event: so long the loss lasted.
+  static func losses(_ notices: [Notice], openings: [UInt64: Int64]) -> [Loss] {
     struct Source: Hashable {
       var opening: UInt64
       var lane: UInt32
@@ -110,11 +109,12 @@ extension LossAccount {
       let source = Source(opening: notice.opening, lane: notice.lane, reason: notice.reason)
       defer { last[source] = notice.time }
       let reason = notice.reason
+      let first = openings[notice.opening] ?? .min
       var loss = Loss(
-        reason: "lost: \(reason)", from: .min, to: notice.time, count: notice.count, notice: notice.offset)
+        reason: "lost: \(reason)", from: first, to: notice.time, count: notice.count, notice: notice.offset)
       if !notice.isHole {
         loss.reason = reason == "sampled" ? "sampled at the capture" : "refused: \(reason)"
-        loss.from = last[source] ?? .min
+        loss.from = last[source] ?? first
       }
       return loss
     }

@@ -7,7 +7,8 @@ public import Weir
 /// Every event of a side has exactly one of the verdicts ``Verdict/identical``, ``Verdict/differing``,
 /// ``Verdict/noise``,
 /// ``Verdict/onlyHere`` or ``Verdict/onlyThere``, ``Verdict/duplicateHere`` or ``Verdict/duplicateThere``. A matched
-/// event may also be late or out of order. An event that the control was given and did not pass on is only here.
+/// event may also be late or out of order. An event of the log that the control
+/// was given and did not pass on is only here.
 public struct ReconciliationReport: Hashable, Sendable {
   /// What became of an event.
   public enum Verdict: String, Hashable, Sendable, CaseIterable {
@@ -78,7 +79,7 @@ public struct ReconciliationReport: Hashable, Sendable {
   /// The number of events of each side.
   public var here: UInt64 = 0
   public var there: UInt64 = 0
-  /// Lines of the control that can't be read.
+  /// Lines of the control, or damaged stretches of its log, that can't be read.
   public var unreadable: UInt64 = 0
   /// The offsets that were compared.
   public var offsets: Range<Offset> = 0..<0

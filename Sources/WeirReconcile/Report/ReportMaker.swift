@@ -148,7 +148,7 @@ struct ReportMaker {
     try reconciler.withheld.scan { mark in
       count(mark, .onlyThere, reconciler.outcomes.text(of: mark.outcome), &counts)
     }
-    var losses = here.losses(tolerance: options.rules.toleranceTime, explained: window?.explained ?? [:])
+    var losses = here.losses(tolerance: options.rules.toleranceTime, in: window)
     try reconciler.onlyThere.scan { mark in
       count(mark, .onlyThere, losses.reason(at: mark.time), &counts)
     }
@@ -162,7 +162,7 @@ struct ReportMaker {
 
   /// Why an event of this time can't be in the control; `nil` if it can.
   private func outside(_ time: Int64) -> String? {
-    guard time != .min, let span = tally.timesThere else { return nil }
+    guard time != .min, window == nil, let span = tally.timesThere else { return nil }
     if time < span.lowerBound.subtractingClamped(options.rules.toleranceTime) {
       return "before the control's first event"
     }
@@ -206,7 +206,7 @@ struct ReportMaker {
         .init(
           verdict: .differing, name: name(key.name), reason: "\(key.path): \(key.kind.rawValue)",
           here: text(example.here), there: text(example.there),
-          difference: shown(example.difference, of: example.here.name)))
+          difference: shown(example.difference, of: example.here)))
     }
     for (verdict, reason, mark) in chosen {
       var shown: ComparedEvent?
@@ -224,30 +224,30 @@ struct ReportMaker {
     }
   }
 
+  /// Whether a field of an event is not shown: one that is sensitive in any event of either log, or lies in such a field.
+  private func isSensitive(_ path: String, of event: ComparedEvent) -> Bool {
+    guard !options.showsSensitive else { return false }
+    return sensitive.union(event.sensitive).contains { path == $0 || path.hasPrefix($0 + ".") }
+  }
+
+  private var sensitive: Set<String> {
+    if case .log(let log) = there { here.sensitiveFields.union(log.sensitiveFields) } else { here.sensitiveFields }
+  }
+
   /// A difference without sensitive values.
-  private func shown(_ difference: FieldDifference, of name: String) -> FieldDifference {
-    guard !options.showsSensitive else { return difference }
-    // A path begins with the name of the event's own field, which may have dots itself.
-    let isSensitive = here.sensitiveFields(of: name).contains {
-      difference.path == $0 || difference.path.hasPrefix($0 + ".")
-    }
+  private func shown(_ difference: FieldDifference, of event: ComparedEvent) -> FieldDifference {
+    guard isSensitive(difference.path, of: event) else { return difference }
     var shown = difference
-    if isSensitive {
-      (shown.here, shown.there) = (shown.here.map { _ in .redacted }, shown.there.map { _ in .redacted })
-    }
+    (shown.here, shown.there) = (shown.here.map { _ in .redacted }, shown.there.map { _ in .redacted })
     return shown
   }
 
-  /// An event as JSON. Values that are sensitive in the log are replaced on both sides.
+  /// An event as JSON. Values that are sensitive are replaced on both sides.
   private func text(_ event: ComparedEvent) -> String {
-    let sensitive = here.sensitiveFields(of: event.name)
-    var fields = event.fields
-    if !options.showsSensitive, !sensitive.isEmpty {
-      fields = FieldObject(
-        fields.map { member in
-          sensitive.contains(member.name) ? FieldObject.Member(name: member.name, value: .redacted) : member
-        })
-    }
+    let fields = FieldObject(
+      event.fields.map { member in
+        isSensitive(member.name, of: event) ? FieldObject.Member(name: member.name, value: .redacted) : member
+      })
     var members: [(String, FieldValue)] = [("event", .string(event.name))]
     if event.time != .min {
       members.insert(("time", .string(Timestamp(nanosecondsSince1970: event.time).description)), at: 0)

@@ -21,7 +21,9 @@ struct ReportText {
     lines.append(
       "\(report.here) events here (offsets \(report.offsets.lowerBound) to \(report.offsets.upperBound)), "
         + "\(report.there) there")
-    if report.unreadable > 0 { lines.append("\(report.unreadable) lines of the control can't be read") }
+    if report.unreadable > 0 {
+      lines.append("\(report.unreadable) lines, or damaged stretches, of the control can't be read")
+    }
     if let times = report.times { lines.append("events from \(times.lowerBound) to \(times.upperBound)") }
     if let time = report.firstDivergence { lines.append("first divergence: \(time)") }
     lines += table(
@@ -89,7 +91,7 @@ struct ReportText {
 
   private func cell(_ text: String) -> String {
     let shown = String(text.map { $0.isNewline ? " " : $0 })
-    return isMarkdown ? shown.replacing("|", with: "\\|").replacing("<", with: "&lt;") : shown
+    return isMarkdown ? MarkdownText.escaped(shown) : shown
   }
 
   /// A table: columns of numbers to the right in a terminal.

@@ -127,6 +127,8 @@ struct CSVSource: EventSource {
         guard try body(cells, position + begin, position + end) else { return }
       }
       if end == 0 {
+        // The end of a row that is being written may be behind a line break within a cell.
+        if isLast, file.isWritten { return }
         // A row that is longer than the chunk, or that never ends.
         guard !isLast, wanted < mostRowBytes else {
           throw WeirError(

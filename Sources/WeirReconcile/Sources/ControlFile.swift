@@ -6,6 +6,8 @@ import Weir
 struct ControlFile: Sendable {
   let path: String
   private(set) var byteCount: Int
+  /// Whether another program may be writing the file.
+  let isWritten: Bool
   private let file: Descriptor
   private let calls = SystemCalls()
 
@@ -22,10 +24,18 @@ struct ControlFile: Sendable {
   /// Throws `missing` without such a file, `unsafe` for what is no plain file, and `invalid` for a packed one.
   init(_ path: String, isWritten: Bool = false) throws(WeirError) {
     self.path = path
+    self.isWritten = isWritten
     let slash = path.lastIndex(of: "/")
     let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     let name = slash.map { String(path[path.index(after: $0)...]) } ?? path
-    guard let file = try calls.open(name, in: calls.openDirectory(folder + "/."), forWriting: false) else {
+    let opened: Descriptor?
+    do throws(WeirError) {
+      opened = try calls.open(name, in: calls.openDirectory(folder + "/."), forWriting: false)
+    } catch {
+      guard error.code == .unsafe else { throw error }
+      throw WeirError(.unsafe, "\(path) is no plain file; write what it has into one, and name that", path: path)
+    }
+    guard let file = opened else {
       throw WeirError(.missing, "there is no file \(path); name the control's file", path: path)
     }
     self.file = file
@@ -45,6 +55,9 @@ struct ControlFile: Sendable {
       if end != nil { return }
     }
   }
+
+  /// A text that is another one for another file of the same path.
+  func identity() throws(WeirError) -> String { try calls.identity(of: file) }
 
   /// A text that is another one for another file, and once the file was changed.
   func state() throws(WeirError) -> String { "\(path) \(byteCount) \(try calls.state(of: file))" }

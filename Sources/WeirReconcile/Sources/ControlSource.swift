@@ -26,10 +26,21 @@ enum ControlSource: EventSource {
       return
     }
     let file = try ControlFile(path, isWritten: start != nil)
+    // A file that was cut, or another one in its place, is read from its beginning.
+    let start = start.flatMap { $0 <= UInt64(file.byteCount) ? $0 : 0 }
     self =
       CSVSource.isTable(path)
       ? .table(try CSVSource(file, zone: zone, from: Int(start ?? 0)))
       : .lines(JSONLinesSource(file: file, form: form, zone: zone, start: Int(start ?? 0)))
+  }
+
+  /// A text that is another one for another file of the same path; `nil` for a log, which is its directory.
+  func identity() throws(WeirError) -> String? {
+    switch self {
+    case .lines(let source): try source.file.identity()
+    case .table(let source): try source.file.identity()
+    case .log: nil
+    }
   }
 
   /// A text that is another one for another control, or for a control with other events.

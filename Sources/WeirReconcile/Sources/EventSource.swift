@@ -13,8 +13,8 @@ protocol EventSource: Sendable {
   /// Pieces of about the same size, in order, at most so many.
   func parts(_ count: Int) throws(WeirError) -> [Part]
 
-  /// Reads a part. `body` gets each event and its place, in order; places grow along the side. Returns how many lines
-  /// could not be read.
+  /// Reads a part. `body` gets each event and its place, in order; places grow along the side. Returns how many lines,
+  /// or damaged stretches of a log, could not be read.
   func read(_ part: Part, _ body: (ComparedEvent, UInt64) throws(WeirError) -> Void) throws(WeirError) -> UInt64
 
   /// Reads events at places, in rising order. `body` gets each of them that is still there, in this order.

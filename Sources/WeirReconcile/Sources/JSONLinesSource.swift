@@ -46,7 +46,7 @@ struct JSONLinesSource: EventSource {
   func read(at places: [UInt64], _ body: (ComparedEvent, UInt64) throws(WeirError) -> Void) throws(WeirError) {
     var index = 0
     while index < places.count {
-      let first = Int(places[index])
+      let (first, before) = (Int(places[index]), index)
       // One read for the lines that are near.
       try lines(from: first) { line, place throws(WeirError) in
         guard index < places.count, Int(places[index]) < first + Self.chunkBytes else { return false }
@@ -55,6 +55,8 @@ struct JSONLinesSource: EventSource {
         if let event = event(of: line) { try body(event, UInt64(place)) }
         return true
       }
+      // A file that was cut or written anew has no line there any more.
+      if index == before { index += 1 }
     }
   }
 

@@ -20,6 +20,8 @@ final class LogSource: EventSource {
   let isControl: Bool
   /// The offsets in the log's segments when the comparison began.
   let range: Range<Offset>
+  /// The log's first offset: above 0 if retention removed events.
+  private let firstOffset: Offset
   /// What a copy of the log has too, which is not read.
   private let equal: EqualSegments
   private let found = Mutex(Found())
@@ -30,8 +32,10 @@ final class LogSource: EventSource {
     /// Stretches that can't be read.
     var damage: [LossAccount.Loss] = []
     var times: ClosedRange<Int64>?
-    /// The fields whose values are sensitive, by event name.
-    var sensitive: [String: Set<String>] = [:]
+    /// The fields whose values are sensitive in some event.
+    var sensitive: Set<String> = []
+    /// The time of the first event of each opening.
+    var openings: [UInt64: Int64] = [:]
   }
 
   init(
@@ -43,6 +47,7 @@ final class LogSource: EventSource {
     self.foreignIDPath = foreignIDPath
     self.isControl = isControl
     let tally = try LogDirectory(directory).tally(from: 0)
+    firstOffset = tally.firstOffset
     let first = max(tally.firstOffset, min(start, tally.nextOffset))
     range = first..<max(first, tally.nextOffset)
     equal = EqualSegments()
@@ -55,6 +60,7 @@ final class LogSource: EventSource {
     foreignIDPath = whole.foreignIDPath
     isControl = whole.isControl
     range = whole.range
+    firstOffset = whole.firstOffset
     self.equal = equal
     found.withLock { $0.times = equal.times }
   }
@@ -100,46 +106,69 @@ final class LogSource: EventSource {
     _ part: Range<Offset>, _ body: (ComparedEvent, UInt64) throws(WeirError) -> Void
   ) throws(WeirError) -> UInt64 {
     let reader = try EventReader(directory: directory, from: part.lowerBound)
-    reader.onSkip = { [unowned self] skip in
+    var last = Int64.min
+    var damage: [LossAccount.Loss] = []
+    reader.onSkip = { skip in
       // A part ends within the stretch at whose end the next part begins.
       guard part.contains(skip.firstOffset), !skip.isRemoval else { return }
       let count = skip.count == 0 ? nil : skip.count
-      found.withLock {
-        $0.damage.append(.init(reason: "damaged: \(skip.reason)", from: .min, to: .max, count: count))
-      }
+      damage.append(.init(reason: "damaged: \(skip.reason)", from: last, to: .max, count: count))
     }
     var mapper = Mapper(self)
     var times: ClosedRange<Int64>?
-    var sensitive: [String: Set<String>] = [:]
+    var openings: [UInt64: Int64] = [:]
+    var sensitive: Set<String> = []
     reading: while let block = try reader.nextBlock(most: Self.blockEvents, bytes: Self.blockBytes) {
       for index in 0..<block.count {
         let event = block[index]
         if event.offset >= part.upperBound { break reading }
         if event.isOfTheLog { note(event.stored) }
         guard let compared = mapper.compared(event) else { continue }
+        last = event.entry.time
+        for index in damage.indices.reversed() {
+          guard damage[index].to == .max else { break }
+          damage[index].to = last
+        }
         let time = compared.time
         times = min(times?.lowerBound ?? time, time)...max(times?.upperBound ?? time, time)
-        if !compared.sensitive.isEmpty { sensitive[compared.name, default: []].formUnion(compared.sensitive) }
+        openings[event.id.opening] = min(openings[event.id.opening] ?? last, last)
+        sensitive.formUnion(compared.sensitive)
         try body(compared, event.offset)
       }
     }
-    guard let times else { return 0 }
     found.withLock { found in
-      found.sensitive.merge(sensitive) { $0.union($1) }
+      found.sensitive.formUnion(sensitive)
+      found.damage += damage
+      found.openings.merge(openings, uniquingKeysWith: min)
+      guard let times else { return }
       let known = found.times ?? times
       found.times = min(known.lowerBound, times.lowerBound)...max(known.upperBound, times.upperBound)
     }
-    return 0
+    // A control's damage is what can't be read of it.
+    return UInt64(damage.count)
   }
 
-  /// The fields of an event's name whose values are sensitive. Call after the log was read.
-  func sensitiveFields(of name: String) -> Set<String> { found.withLock { $0.sensitive[name] ?? [] } }
+  /// The fields whose values are sensitive in some event. Call after the log was read.
+  var sensitiveFields: Set<String> { found.withLock { $0.sensitive } }
 
-  /// Whether this log and another one have events of the same opening: one is a copy of the other, or a part of it.
+  /// Whether this log and another one are copies of one log, or of parts of it: a copy has the log's id.
   func isCopy(of other: LogSource) throws(WeirError) -> Bool {
-    let own = try EventReader(directory: directory, from: range.lowerBound).next()
-    let others = try EventReader(directory: other.directory, from: other.range.lowerBound).next()
-    return own != nil && own?.id.opening == others?.id.opening
+    guard let id = try logID(), try other.logID() == id else {
+      // Segments that were copied alone.
+      let own = try EventReader(directory: directory, from: range.lowerBound).next()
+      let others = try EventReader(directory: other.directory, from: other.range.lowerBound).next()
+      return own != nil && own?.id.opening == others?.id.opening
+    }
+    return true
+  }
+
+  /// The log's id, as its file `lock` has it; `nil` without such a file.
+  private func logID() throws(WeirError) -> [UInt8]? {
+    let calls = SystemCalls()
+    let folder = try calls.openDirectory(directory + "/.")
+    guard let lock = try calls.open("lock", in: folder, forWriting: false) else { return nil }
+    let bytes = try calls.read(lock, 64, at: 0)
+    return bytes.count == 64 ? bytes : nil
   }
 
   private func note(_ event: StoredEvent) {
@@ -151,21 +180,20 @@ final class LogSource: EventSource {
 
   func resume(_ findings: Found) { found.withLock { $0 = findings } }
 
-  /// What the log says of events that are not in it. Call after the log was read.
-  func losses(tolerance: Int64, explained: [Offset: UInt64] = [:]) -> LossAccount {
+  /// What the log says of events that are not in it. Call after the log was read. Of a window nothing is said of what is
+  /// before or behind the log: the log may have stopped.
+  func losses(tolerance: Int64, in window: ComparisonWindow?) -> LossAccount {
     let found = findings
+    let notices = found.notices.sorted { $0.offset < $1.offset }
     return LossAccount(
-      LossAccount.losses(found.notices.sorted { $0.offset < $1.offset }) + found.damage, span: found.times,
-      isBeginningRemoved: range.lowerBound > 0, tolerance: tolerance, explained: explained)
+      LossAccount.losses(notices, openings: found.openings) + found.damage,
+      beginning: window == nil ? found.times?.lowerBound : nil, isBeginningRemoved: firstOffset > 0,
+      tolerance: tolerance, explained: window?.explained ?? [:])
   }
 
   /// A text that is another one for another log, or for a log with other events.
   func state() throws(WeirError) -> String {
-    let calls = SystemCalls()
-    let folder = try calls.openDirectory(directory + "/.")
-    let lock = try calls.open("lock", in: folder, forWriting: false)
-    let id = try lock.map { file throws(WeirError) in try calls.read(file, 64, at: 0) }
-    return "\(directory) \(range) \(id ?? [])"
+    "\(directory) \(range) \(try logID() ?? [])"
   }
 
   func read(at places: [UInt64], _ body: (ComparedEvent, UInt64) throws(WeirError) -> Void) throws(WeirError) {

@@ -13,10 +13,14 @@ import Weir
 /// The directory of a comparison has a name that only the same comparison has. So a process that was killed leaves its
 /// files to the next one that compares the same: that one goes on behind the reading of both sides, if that was done.
 struct ScratchDirectory {
-  private static let lockName = "lock"
+  private static let lockName = "scratch.lock"
   private static let checkpointName = "checkpoint"
 
-  private let comparison: String
+  private static let prefix = "weir-reconcile-"
+  /// Of directories that no other process goes on with.
+  private static let oncePrefix = prefix + "once-"
+
+  private let comparison: String?
   private let path: String
   private let directory: Descriptor
   /// Held as long as the directory is used.
@@ -31,18 +35,20 @@ struct ScratchDirectory {
     var state: State
   }
 
-  /// Makes or opens the directory of a comparison in another directory: that of TMPDIR, or `/tmp`, if `nil`. Throws
+  /// Makes or opens the directory of a comparison, `nil` for one that is not kept, in another directory: that of TMPDIR, or `/tmp`, if `nil`. Throws
   /// what making a directory throws.
-  init(in parent: String?, for comparison: String) throws(WeirError) {
+  init(in parent: String?, for comparison: String?) throws(WeirError) {
     self.comparison = comparison
     let parent = parent ?? ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp"
     var hash = WordHash(16)
-    hash.add(comparison)
-    var name = "weir-\(String(hash.value, radix: 16))"
+    hash.add(comparison ?? "")
+    let once = Self.oncePrefix + UUID().uuidString
+    var name = comparison == nil ? once : Self.prefix + String(hash.value, radix: 16)
     do throws(WeirError) {
       let folder = try calls.openDirectory(parent + "/.")
+      Self.removeLeft(in: folder, parent, calls)
       let kept = try Self.opened(name, in: folder, calls)
-      if kept == nil { name = "weir-\(UUID().uuidString)" }
+      if kept == nil { name = once }
       let found = if let kept { kept } else { try Self.opened(name, in: folder, calls) }
       guard let found else { throw WeirError(.unsafe, "\(name) is another user's", path: parent) }
       (directory, lock) = found
@@ -51,6 +57,14 @@ struct ScratchDirectory {
       throw WeirError(
         error.code, "no directory for scratch files can be made in \(parent): \(error.message); name another directory",
         path: parent, systemError: error.systemError)
+    }
+  }
+
+  /// Removes what killed processes left, and no process goes on with.
+  private static func removeLeft(in folder: Descriptor, _ parent: String, _ calls: SystemCalls) {
+    for name in (try? calls.names(in: folder)) ?? [] where name.hasPrefix(oncePrefix) {
+      guard (try? opened(name, in: folder, calls)) ?? nil != nil else { continue }
+      try? FileManager.default.removeItem(atPath: "\(parent)/\(name)")
     }
   }
 
@@ -75,7 +89,9 @@ struct ScratchDirectory {
 
   /// The state that a process before kept; `nil` if there is none for this comparison.
   func kept<State: Codable>(_ type: State.Type) throws(WeirError) -> State? {
-    guard let file = try calls.open(Self.checkpointName, in: directory, forWriting: false) else { return nil }
+    guard let comparison, let file = try calls.open(Self.checkpointName, in: directory, forWriting: false) else {
+      return nil
+    }
     let bytes = try calls.read(file, calls.byteCount(of: file), at: 0)
     let found = try? JSONDecoder().decode(Checkpoint<State>.self, from: Data(bytes))
     guard let found, found.comparison == comparison, found.boot == boot else { return nil }
@@ -84,6 +100,7 @@ struct ScratchDirectory {
 
   /// Keeps a state of the files for a process behind.
   func keep(_ state: some Codable) throws(WeirError) {
+    guard let comparison else { return }
     let checkpoint = Checkpoint(comparison: comparison, boot: boot, state: state)
     guard let bytes = try? JSONEncoder().encode(checkpoint) else { return }
     let new = Self.checkpointName + ".new"

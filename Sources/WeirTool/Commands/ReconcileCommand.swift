@@ -52,7 +52,7 @@
         is differing, duplicate or unknown, or if a line of the control can't be read. \
         Without a band no event may be.
 
-        Memory is bounded; scratch files take about 200 bytes an event. If the command is \
+        Memory is bounded, but for events with the same name, user and --key. Scratch files take about 200 bytes an event. If the command is \
         killed, the same command goes on behind the reading of both sides, if that was done. Sealed segments that \
         two copies of a log have in common are told by their checksums, and not read.
 
@@ -146,6 +146,13 @@
       if json, markdown { throw ValidationError("choose one of --json and --markdown") }
       if plan != nil, name == nil { throw ValidationError("--plan needs --name: which provider led to the control") }
       if let every, every.seconds == 0 { throw ValidationError("--every is 0; write for example 1m") }
+      if let memory, memory.bytes < 16 << 20 {
+        throw ValidationError("--memory is \(memory.bytes) bytes; write 16M or more")
+      }
+      if form != nil, against.lowercased().hasSuffix(".csv") {
+        throw ValidationError("--form is for JSON Lines; a table has its own header")
+      }
+      if let key, key.split(separator: ",").isEmpty { throw ValidationError("--key \(key) names no field") }
       if delay != nil, every == nil { throw ValidationError("--delay needs --every") }
       if every != nil, andAgain != nil {
         throw ValidationError("--and-again is for one comparison of all events; leave out --every")
@@ -162,6 +169,7 @@
         rules.ignored = ignore
         rules.cleanings = try clean.map { text in
           let (pattern, steps) = try Self.pair(text, "--clean", "'email=trim,lowercase'")
+          if steps.isEmpty { throw ValidationError("--clean \(text) names no step") }
           return .init(pattern, try steps.split(separator: ",").map { try Self.step(String($0)) })
         }
         rules.bands = try band.map { text in

@@ -75,7 +75,9 @@
     /// Returns the report for people: the totals, then a table for each event.
     func markdown(of directory: String, since: Timestamp?, until: Timestamp?) -> String {
       var text = "# Contract report\n\n"
-      func addTotal(_ label: String, _ value: String) { text += "* \(label): \(MarkdownText.escaped(value))\n" }
+      func addTotal(_ label: String, _ value: String) {
+        text += "* \(label): \(MarkdownText.escaped(Terminal.printable(value)))\n"
+      }
       addTotal("log", directory)
       addTotal("contract", "\(contract.name) \(contract.version)")
       if let since { addTotal("since", since.description) }
@@ -109,12 +111,12 @@
         let kept = shown.map { cells[$0] }.joined(separator: " | ")
         return "| \(kept) |\n"
       }
-      var text = "\n## \(MarkdownText.escaped(event.name))\n\n"
+      var text = "\n## \(MarkdownText.escaped(Terminal.printable(event.name)))\n\n"
       text += "Events: \(Quantity.count(event.seen)), violations: \(Quantity.count(event.violations))\n\n"
       text += line(Self.columns.map { $0.replacing("_", with: " ") })
       text += "|" + String(repeating: "---|", count: shown.count) + "\n"
       for (index, row) in rows.enumerated() {
-        var cells = row.map(MarkdownText.escaped)
+        var cells = row.map { MarkdownText.escaped(Terminal.printable($0)) }
         if index == 0 { cells[0] = "*the event*" }
         text += line(cells)
       }
@@ -123,35 +125,6 @@
   }
 
   // MARK: Cells
-
-  private enum MarkdownText {
-    /// Returns the text so that it is shown as it is, in a cell or elsewhere on a line: a text of the log must make
-    /// neither a column, nor a link, nor HTML.
-    static func escaped(_ text: String) -> String {
-      let scalars = Array(Terminal.printable(text).unicodeScalars)
-      var shown = String.UnicodeScalarView()
-      for (index, scalar) in scalars.enumerated() {
-        let before: Unicode.Scalar? = index > 0 ? scalars[index - 1] : nil
-        let after: Unicode.Scalar? = index + 1 < scalars.count ? scalars[index + 1] : nil
-        switch scalar {
-        case "<": shown.append(contentsOf: "&lt;".unicodeScalars)
-        case "&": shown.append(contentsOf: "&amp;".unicodeScalars)
-        // An underscore within a word has no meaning, and names have many.
-        case "_" where isOfWord(before) && isOfWord(after), "(" where before != "]": shown.append(scalar)
-        case "\\", "`", "*", "|", "~", "_", "(":
-          shown.append("\\")
-          shown.append(scalar)
-        default: shown.append(scalar)
-        }
-      }
-      return String(shown)
-    }
-
-    private static func isOfWord(_ scalar: Unicode.Scalar?) -> Bool {
-      guard let scalar else { return false }
-      return scalar.properties.isAlphabetic || scalar.properties.numericType != nil
-    }
-  }
 
   private enum SpreadsheetText {
     /// Appends a row as in RFC 4180, but with a newline as the line end, as in the tool's other tables. A cell that a

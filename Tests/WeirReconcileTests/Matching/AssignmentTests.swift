@@ -56,6 +56,23 @@ import Testing
     #expect(assignment.leftHere.count == here.count - there.count)
   }
 
+  @Test func `a list that lacks its beginning is paired with its end`() {
+    let here = (0..<4_000).map { Int64($0) }
+    let there = Array(here.dropFirst(1_000))
+    let assignment = Assignment(here, there, tolerance: 300)
+    #expect(assignment.pairs.count == 3_000)
+    #expect(assignment.pairs.allSatisfy { here[$0.0] == there[$0.1] })
+    #expect(assignment.leftHere.sorted() == Array(0..<1_000))
+  }
+
+  @Test func `beyond the largest table as many are paired as can be, and the nearest first`() {
+    let here = (0..<20_000).map { Int64($0) }
+    let there = Array(here.dropFirst(5_000))
+    let assignment = Assignment(here, there, tolerance: 1_000_000)
+    #expect(assignment.pairs.count == 15_000)
+    #expect(assignment.pairs.allSatisfy { here[$0.0] == there[$0.1] })
+  }
+
   @Test func `times at the ends of all times do not overflow`() {
     let assignment = Assignment([.min, .max], [.min, .max], tolerance: .max)
     #expect(assignment.pairs.count == 2)
