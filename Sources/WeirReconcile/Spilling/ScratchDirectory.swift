@@ -15,7 +15,6 @@ import Weir
 struct ScratchDirectory {
   private static let lockName = "scratch.lock"
   private static let checkpointName = "checkpoint"
-
   private static let prefix = "weir-reconcile-"
   /// Of directories that no other process goes on with.
   private static let oncePrefix = prefix + "once-"
@@ -35,8 +34,8 @@ struct ScratchDirectory {
     var state: State
   }
 
-  /// Makes or opens the directory of a comparison, `nil` for one that is not kept, in another directory: that of TMPDIR, or `/tmp`, if `nil`. Throws
-  /// what making a directory throws.
+  /// Makes or opens the directory of a comparison, which is `nil` if no other process can go on with it. The directory
+  /// lies in `parent`: by default in that of TMPDIR, or in `/tmp`. Throws what making a directory throws.
   init(in parent: String?, for comparison: String?) throws(WeirError) {
     self.comparison = comparison
     let parent = parent ?? ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp"
@@ -98,7 +97,7 @@ struct ScratchDirectory {
     return found.state
   }
 
-  /// Keeps a state of the files for a process behind.
+  /// Keeps the state of the files for another process.
   func keep(_ state: some Codable) throws(WeirError) {
     guard let comparison else { return }
     let checkpoint = Checkpoint(comparison: comparison, boot: boot, state: state)
