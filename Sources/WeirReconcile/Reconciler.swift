@@ -22,6 +22,9 @@ final class Reconciler<Here: EventSource, There: EventSource>: Sendable {
   private let rules: ComparisonRules
   private let window: ComparisonWindow?
   private let threads: Int
+  /// The number of marks of both sides that a thread matches at once.
+  private let marksAtOnce: Int
+  private let directory: Descriptor
   private let calls = SystemCalls()
   private let tally = Mutex(Tally())
   private let waitingHere: [SpilledRecords<EventMark>]
@@ -41,17 +44,19 @@ final class Reconciler<Here: EventSource, There: EventSource>: Sendable {
   /// The marks of the control's events that the log has, and the plan withholds: they have this outcome.
   let withheld: SortedRuns<EventMark>
 
-  /// Prepares to compare two sides, with scratch files in a directory. A partition of both sides has to fit in memory,
-  /// for each thread.
+  /// Prepares to compare two sides, with scratch files in a directory. `marksAtOnce` marks of both sides have to fit in
+  /// memory, several times, for each thread. A partition that has more is matched piece by piece.
   init(
     _ here: Here, _ there: There, _ rules: ComparisonRules, _ window: ComparisonWindow? = nil, partitions: Int,
-    threads: Int, in directory: Descriptor
+    marksAtOnce: Int = .max, threads: Int, in directory: Descriptor
   ) {
     self.here = here
     self.there = there
     self.rules = rules
     self.window = window
     self.threads = threads
+    self.marksAtOnce = marksAtOnce
+    self.directory = directory
     let calls = calls
     func records<Record>(_ name: String) -> SpilledRecords<Record> {
       SpilledRecords(name, in: directory, count: partitions, calls)
@@ -193,36 +198,55 @@ final class Reconciler<Here: EventSource, There: EventSource>: Sendable {
   // MARK: Matches
 
   private func match(by way: MatchWay) throws(WeirError) {
-    let matcher = Matcher(way: way, tolerance: rules.toleranceTime)
     let (ours, theirs) = (waitingHere[way.index], waitingThere[way.index])
-    let hasNext = MatchWay.allCases.map { $0.index > way.index && waitingThere[$0.index].count > 0 }
+    let next = MatchWay.allCases.filter { $0.index > way.index && waitingThere[$0.index].count > 0 }
     try Workers.forEach(ours.files.count, threads: threads) { number throws(WeirError) in
-      var marks = try ours.files[number].records()
-      let withheld = Array(marks[marks.partition { $0.outcome != 0 }...])
-      marks.removeLast(withheld.count)
-      var result = matcher.match(marks, try theirs.files[number].records())
-      if !withheld.isEmpty { try self.match(withheld, &result, matcher) }
-      try self.take(result.pairs, way)
-      var writers = self.waitingHere.map { SpillWriter($0) }
-      var alone: [EventMark] = []
-      for mark in result.leftHere {
-        guard let next = MatchWay.allCases.first(where: { hasNext[$0.index] && mark.identity(by: $0) != 0 }) else {
-          if mark.outcome == 0, self.isCounted(mark.time) { alone.append(mark) }
-          continue
-        }
-        try writers[next.index].append(mark, by: mark.identity(by: next))
+      let (here, there) = (ours.files[number], theirs.files[number])
+      guard here.count + there.count > self.marksAtOnce else {
+        _ = try self.match(.init(here: try here.records(), there: try there.records()), by: way, next)
+        return
       }
-      for index in writers.indices { try writers[index].finish() }
-      try self.onlyHere.append(alone)
-      try self.onlyThere.append(self.counted(result.leftThere))
-      let (ours, theirs) = (self.counted(result.duplicatesHere), self.counted(result.duplicatesThere))
-      try self.duplicatesHere.append(ours)
-      try self.duplicatesThere.append(theirs)
-      self.tally.withLock { tally in
-        for mark in ours { tally.add(.duplicateHere, mark) }
-        for mark in theirs { tally.add(.duplicateThere, mark) }
+      let sorted = SortedRuns<SidedMark>(
+        "sorted-\(way.rawValue).\(number)", in: self.directory, self.calls, by: LargePartition.isBefore(by: way))
+      let partition = try LargePartition(
+        here, there, by: way, tolerance: self.rules.toleranceTime, marksAtOnce: self.marksAtOnce, into: sorted)
+      try partition.forEachPiece { piece throws(WeirError) in try self.match(piece, by: way, next) }
+    }
+  }
+
+  /// Matches marks of both sides. What is left here waits for the first of the next ways that it has an identity for.
+  /// Returns the marks that go on behind a cut.
+  private func match(
+    _ piece: consuming LargePartition.Piece, by way: MatchWay, _ next: [MatchWay]
+  ) throws(WeirError) -> LargePartition.Piece {
+    let cut = piece.cut
+    let matcher = Matcher(way: way, tolerance: rules.toleranceTime)
+    let withheld = Array(piece.here[piece.here.partition { $0.outcome != 0 }...])
+    piece.here.removeLast(withheld.count)
+    var result = matcher.match(piece.here, piece.there, cut: cut)
+    piece = LargePartition.Piece()
+    if !withheld.isEmpty { try match(withheld, &result, matcher) }
+    try take(result.pairs, way)
+    var writers = waitingHere.map { SpillWriter($0) }
+    var alone: [EventMark] = []
+    for mark in result.leftHere {
+      if let way = next.first(where: { mark.identity(by: $0) != 0 }) {
+        try writers[way.index].append(mark, by: mark.identity(by: way))
+      } else if mark.outcome == 0, isCounted(mark.time) {
+        alone.append(mark)
       }
     }
+    for index in writers.indices { try writers[index].finish() }
+    try onlyHere.append(alone)
+    try onlyThere.append(counted(result.leftThere))
+    let (ours, theirs) = (counted(result.duplicatesHere), counted(result.duplicatesThere))
+    try duplicatesHere.append(ours)
+    try duplicatesThere.append(theirs)
+    tally.withLock { tally in
+      for mark in ours { tally.add(.duplicateHere, mark) }
+      for mark in theirs { tally.add(.duplicateThere, mark) }
+    }
+    return result.held
   }
 
   private func isCounted(_ time: Int64) -> Bool { window?.counts(time) ?? true }

@@ -170,11 +170,11 @@ public struct Reconciliation: Sendable {
   private func reconciler<Here: EventSource>(
     _ here: Here, _ there: ControlSource, _ count: Int, _ window: ComparisonWindow?, in directory: Descriptor
   ) -> Reconciler<Here, ControlSource> {
-    let bytes = (count + there.roughCount) * MemoryLayout<EventMark>.stride * Self.memoryShare
-    let partitions = bytes / max(1, options.memoryBytes)
+    let marksAtOnce = max(1, options.memoryBytes / (MemoryLayout<EventMark>.stride * Self.memoryShare))
+    let partitions = (count + there.roughCount) / marksAtOnce
     return Reconciler(
       here, there, there.rules(self.there.rules(options.rules)), window,
       partitions: min(max(partitions, Self.partitions.lowerBound), Self.partitions.upperBound),
-      threads: options.threads, in: directory)
+      marksAtOnce: 2 * marksAtOnce, threads: options.threads, in: directory)
   }
 }

@@ -152,13 +152,13 @@ struct ListedSource: EventSource {
 
   private func reconcile(
     _ here: [ComparedEvent], _ there: [ComparedEvent], _ rules: ComparisonRules = ComparisonRules(),
-    partitions: Int = 2, threads: Int = 2
+    partitions: Int = 2, marksAtOnce: Int = .max, threads: Int = 2
   ) throws -> Tally {
     try withDirectory { path in
       let directory = try SystemCalls().openDirectory(path)
       let reconciler = Reconciler(
-        ListedSource(events: here), ListedSource(events: there), rules, partitions: partitions, threads: threads,
-        in: directory)
+        ListedSource(events: here), ListedSource(events: there), rules, partitions: partitions,
+        marksAtOnce: marksAtOnce, threads: threads, in: directory)
       var tally = try reconciler.run()
       for _ in 0..<reconciler.onlyHere.count { tally.add(.onlyHere, 0, 0) }
       for _ in 0..<reconciler.onlyThere.count { tally.add(.onlyThere, 0, 0) }
@@ -183,6 +183,7 @@ struct ListedSource: EventSource {
       let streams = streams(by: way, &random)
       let tally = try reconcile(
         streams.here, streams.there, rules, partitions: .random(in: 1...5, using: &random),
+        marksAtOnce: Bool.random(using: &random) ? .max : .random(in: 40...100, using: &random),
         threads: .random(in: 1...3, using: &random))
       var found = counts(tally)
       // What is out of order is what a shuffle made of the pairs: counted apart, by hand.
@@ -224,6 +225,21 @@ struct ListedSource: EventSource {
       #expect(found[.duplicateThere] ?? 0 == (pairs > 0 ? there - pairs : 0))
       #expect(found[.onlyHere] ?? 0 == (pairs > 0 ? 0 : here))
       #expect(found[.onlyThere] ?? 0 == (pairs > 0 ? 0 : there))
+    }
+  }
+
+  @Test func `a stream of events of one key is matched piece by piece`() throws {
+    // Each 10 ms after the one before, in the control 35 ms later, and some are missing on each side.
+    func event(_ number: Int64, _ delay: Int64) -> ComparedEvent {
+      ComparedEvent(
+        name: "e", user: "u", time: (number * 10 + delay) * 1_000_000, fields: ["n": .int(number)])
+    }
+    let here = (0..<3_000).filter { $0 % 500 != 3 }.map { event(Int64($0), 0) }
+    let there = (0..<3_000).filter { $0 % 700 != 5 }.map { event(Int64($0), 35) }
+    for marksAtOnce in [100, 1_000, Int.max] {
+      let found = counts(try reconcile(here, there, partitions: 3, marksAtOnce: marksAtOnce))
+      #expect(found[.identical] == 2_989, "\(marksAtOnce)")
+      #expect((found[.onlyHere] ?? 0) + (found[.differing] ?? 0) == 5, "\(marksAtOnce)")
     }
   }
 

@@ -16,14 +16,21 @@ struct Matcher: Sendable {
     /// Those that did not match. Other ways may still match them.
     var leftHere: [EventMark] = []
     var leftThere: [EventMark] = []
+    /// Those that are near to a cut, and of which none with an equal content was found.
+    var held = LargePartition.Piece()
   }
 
   var way: MatchWay
   /// How far apart the times of two events that match by content may be, in nanoseconds.
   var tolerance: Int64
 
-  /// Matches the events of both sides. Takes time in proportion to n log n.
-  func match(_ here: consuming [EventMark], _ there: consuming [EventMark]) -> Result {
+  /// Matches the events of both sides. Takes time in proportion to n log n, and for those of one key whose contents
+  /// differ to their number times that of the events within the tolerance.
+  ///
+  /// With a cut, the last group goes on behind it: what is near to the cut is held, as far as contents are not equal.
+  func match(
+    _ here: consuming [EventMark], _ there: consuming [EventMark], cut: LargePartition.Cut? = nil
+  ) -> Result {
     here.sort(by: inGroups)
     there.sort(by: inGroups)
     var result = Result()
@@ -34,7 +41,8 @@ struct Matcher: Sendable {
         right < there.count ? there[right].identity(by: way) : .max)
       let leftEnd = end(of: identity, in: here, from: left)
       let rightEnd = end(of: identity, in: there, from: right)
-      matchGroup(here[left..<leftEnd], there[right..<rightEnd], &result)
+      let isLast = leftEnd == here.count && rightEnd == there.count
+      matchGroup(here[left..<leftEnd], there[right..<rightEnd], isLast ? cut : nil, &result)
       (left, right) = (leftEnd, rightEnd)
     }
     return result
@@ -50,14 +58,16 @@ struct Matcher: Sendable {
     return end
   }
 
-  private func matchGroup(_ here: ArraySlice<EventMark>, _ there: ArraySlice<EventMark>, _ result: inout Result) {
-    if here.isEmpty || there.isEmpty {
+  private func matchGroup(
+    _ here: ArraySlice<EventMark>, _ there: ArraySlice<EventMark>, _ cut: LargePartition.Cut?, _ result: inout Result
+  ) {
+    if cut == nil, here.isEmpty || there.isEmpty {
       result.leftHere += here
       result.leftThere += there
       return
     }
     // Nearly every group.
-    if here.count == 1, there.count == 1, let one = here.first, let other = there.first {
+    if cut == nil, here.count == 1, there.count == 1, let one = here.first, let other = there.first {
       guard way != .content || isNear(one, other) else {
         result.leftHere.append(one)
         result.leftThere.append(other)
@@ -66,7 +76,11 @@ struct Matcher: Sendable {
       result.pairs.append(MatchedPair(here: one, there: other))
       return
     }
-    let (equal, restHere, restThere) = pairsOfEqualContent(here, there)
+    var (equal, restHere, restThere) = pairsOfEqualContent(here, there)
+    if let cut {
+      result.held.here = cut.hold(&restHere)
+      result.held.there = cut.hold(&restThere)
+    }
     var pairs = equal
     // What the control did not pass on is the partner of what is left.
     let passed = assign(restHere, restThere.filter { $0.outcome == 0 }, &pairs)

@@ -52,7 +52,7 @@
         is differing, duplicate or unknown, or if a line of the control can't be read. \
         Without a band no event may be.
 
-        Memory is bounded, but for events with the same name, user and --key. Scratch files take about 200 bytes an event. If the command is \
+        Memory is bounded; scratch files take about 200 bytes an event. If the command is \
         killed, the same command goes on behind the reading of both sides, if that was done. Sealed segments that \
         two copies of a log have in common are told by their checksums, and not read.
 
