@@ -1,8 +1,6 @@
 // SystemCalls: all system calls for the small files that Swift code writes: cursors and the files beside them. No other
 // Swift code opens, writes or syncs a file of a log, or reads errno. The core has its own layer of system calls.
 
-import CClocks
-
 #if canImport(Glibc)
   import Glibc
 #else
@@ -257,7 +255,8 @@ package struct SystemCalls: Sendable {
   /// A text that is another one once a file is another one, or was changed.
   package func state(of file: Descriptor) throws(WeirError) -> String {
     let status = try status(of: file)
-    let times = [status.st_mtim, status.st_ctim].map { "\($0.tv_sec).\($0.tv_nsec)" }
+    // As bytes: which module declares their members depends on the build.
+    let times = [status.st_mtim, status.st_ctim].map { withUnsafeBytes(of: $0) { Array($0) } }
     return "\(try identity(of: file)) \(status.st_size) \(times)"
   }
 

@@ -56,8 +56,9 @@ struct ControlFile: Sendable {
     }
   }
 
-  /// A text that is another one for another file of the same path.
-  func identity() throws(WeirError) -> String { try calls.identity(of: file) }
+  /// A text that is another one for another file of the same path. A new file may get the number of one that was
+  /// removed, but hardly begins alike.
+  func identity() throws(WeirError) -> String { "\(try calls.identity(of: file)) \(try bytes(64, at: 0))" }
 
   /// A text that is another one for another file, and once the file was changed.
   func state() throws(WeirError) -> String { "\(path) \(byteCount) \(try calls.state(of: file))" }
