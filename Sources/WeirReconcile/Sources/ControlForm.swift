@@ -25,7 +25,7 @@ public enum ControlForm: String, Hashable, Sendable, CaseIterable {
   /// A name, perhaps a time and a user, and the rest as fields.
   case plain
 
-  /// What the properties of Mixpanel's raw export have, and those of nobody else. Its own sample has no user.
+  /// Properties that only Mixpanel's raw export has. An event has at least one of them; an event may lack the user.
   private static let mixpanelKeys = ["distinct_id", "$insert_id", "mp_processing_time_ms"]
 
   /// The form that an object's keys tell.

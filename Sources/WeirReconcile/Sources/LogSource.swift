@@ -162,7 +162,7 @@ final class LogSource: EventSource {
     return true
   }
 
-  /// The log's id, as its file `lock` has it; `nil` without such a file.
+  /// The bytes of the log's file `lock`, which has the log's id. Returns `nil` without such a file.
   private func logID() throws(WeirError) -> [UInt8]? {
     let calls = SystemCalls()
     let folder = try calls.openDirectory(directory + "/.")
