@@ -688,6 +688,8 @@ typedef struct weir_event {
   int64_t monotonic_ns;  /* the machine's CLOCK_MONOTONIC at the capture, in the boot `boot_id`, whatever the writer's
                             time namespace; INT64_MIN where it is not known */
   uint8_t boot_id[16];   /* of the kernel's boot in which it was captured; zeros where it is not known */
+  const char *host;      /* not terminated: the host of an event that was collected from there; null of the log's own */
+  uint64_t host_bytes;
 } weir_event;
 
 /* What was passed over when weir_reader_next answered WEIR_SKIPPED. */
@@ -953,6 +955,121 @@ weir_status weir_verify_segment(const char *directory, const char *name, uint64_
  */
 weir_status weir_pack_segment(const char *directory, uint64_t base, const char *to_directory, const char *to_name,
                               weir_error *error);
+
+/* ---- Parts of a log, for another log ----------------------------------------------------------------------------- */
+
+/*
+ * What a part has of one lane of its opening: every position from `from` to `to`. The lane 65535 is that of the log's
+ * notices, where a position is eight times an offset: there the span is that of all offsets of the part.
+ */
+typedef struct weir_span {
+  uint64_t from;
+  uint64_t to;
+  uint64_t events;
+  uint32_t lane;
+  uint32_t reserved;
+} weir_span;
+
+/*
+ * Consecutive events of a log, of one opening, with all that belongs to them: a batch segment as FileFormat.md describes
+ * it, in memory. The same events make the same bytes. Pointers are valid until the next call that gives a part.
+ */
+typedef struct weir_part {
+  const uint8_t *bytes;
+  uint64_t byte_count;
+  weir_segment segment;   /* what the part says of itself */
+  const weir_span *spans; /* by lane, each once; the last one is that of the offsets */
+  uint32_t span_count;
+  uint32_t reserved;
+} weir_part;
+
+typedef struct weir_cutter weir_cutter;
+
+/*
+ * Opens a log to cut parts of it, from an offset on: while its writer lives, or after. The lanes of a dead writer are
+ * left out: an opening recovers them. Writes nothing. Belongs to one thread at a time. Memory: as of a reader, and five
+ * times the size of a part, at least 8 MiB. Errors: as of weir_reader_open.
+ */
+weir_status weir_cutter_open(const char *directory, uint64_t from_offset, weir_cutter **cutter, weir_error *error);
+
+/*
+ * The next part: WEIR_OK. It has events below `end_offset`, at most `most_bytes` (at least 1024), but at least one event,
+ * however large that is. WEIR_END: there is none at present. WEIR_SKIPPED: see `skip`; call again. Errors: as of
+ * weir_reader_next, and INVALID for the arguments. Cost: every event is copied, checked and compressed once; an event of
+ * 64 bytes takes about 0.1 us.
+ */
+weir_status weir_cutter_next(weir_cutter *cutter, uint64_t end_offset, uint64_t most_bytes, weir_part *part,
+                             weir_skip *skip, weir_error *error);
+
+void weir_cutter_close(weir_cutter *cutter);
+
+/*
+ * Checks every byte of a part that came from elsewhere, down to the checksum of each capture, and says what it has:
+ * `spans` has room for WEIR_MAX_LANES + 1. WEIR_OK: the check ran; `finding->problem` is null if the part is whole. Any
+ * bytes may be given. Errors: INVALID, VERSION, MEMORY, PLATFORM. Cost: the part is decompressed once.
+ */
+weir_status weir_check_part(const uint8_t *bytes, uint64_t byte_count, weir_segment *segment, weir_span *spans,
+                            uint32_t *span_count, weir_finding *finding, weir_error *error);
+
+/* ---- A log that is made of parts of other logs -------------------------------------------------------------------- */
+
+/*
+ * A log that collects: its events come from other logs, in parts, and keep their ids, times, contexts and checksums.
+ * Only their offsets are new. Everything that reads a log reads this one. It takes no captures.
+ */
+typedef struct weir_collection weir_collection;
+
+/*
+ * Opens a log to collect in, or makes one; recovers what was left. Of the options max_bytes, limit_policy, retain_bytes,
+ * retain_ns, remove_delivered and create count. Belongs to one thread at a time, and starts none. Errors: as of weir_open.
+ */
+weir_status weir_collection_open(const char *directory, const weir_options *options, weir_collection **collection,
+                                 weir_recovery *recovery, weir_error *error);
+
+/*
+ * Adds a part, without what the `known` spans say is known already: by lane, in ascending order, any number for a lane.
+ * `host`: where the events were captured, at most 64 bytes of UTF-8, without a zero. The part's events are in the log for
+ * its readers, and survive a power cut, once weir_collection_commit has answered WEIR_OK: all, or after a kill the first
+ * ones of them. `*added`: how many events. A part must be whole: see weir_check_part.
+ *
+ * After an error of this call or of weir_collection_commit the collection takes nothing more: close it, and open it
+ * again. Errors: INVALID (damaged bytes; the collection goes on), NO_SPACE (the disk, or the byte limit), VERSION, IO,
+ * MEMORY, LIMIT.
+ */
+weir_status weir_collection_add(weir_collection *collection, const uint8_t *bytes, uint64_t byte_count,
+                                const char *host, const weir_span *known, uint32_t known_count, uint64_t *added,
+                                weir_error *error);
+
+/* Brings what was added to the disk, and to readers. `*next_offset`: the offset after the last event. Waits for the disk. */
+weir_status weir_collection_commit(weir_collection *collection, uint64_t *next_offset, weir_error *error);
+
+/* As weir_set_delivered: removal follows with the next commit. */
+void weir_collection_set_delivered(weir_collection *collection, uint64_t offset);
+
+/* Gives up the log. What was not committed is not in it. */
+void weir_collection_close(weir_collection *collection);
+
+/* What a segment of a log that collects says of itself. */
+typedef struct weir_collected {
+  uint64_t first_offset;  /* in this log */
+  uint64_t next_offset;
+  uint64_t log_id;        /* of the log that the events come from */
+  uint64_t opening;
+  uint64_t from;          /* the offsets that they had there, those of known events that were left out included */
+  uint64_t to;
+  const weir_span *spans; /* what it has, by lane; a lane may come more than once. Without the offsets */
+  uint32_t span_count;
+  char host[65];
+} weir_collected;
+
+/*
+ * Tells of each segment with events at or above `from_offset` what was collected, in their order; of segments that were
+ * captured here it tells nothing. Reads every block's header, and no event. Writes nothing. `report` may answer other
+ * than 0 to end. Errors: as of weir_stat_directory; INVALID where a segment is damaged: what it has is not known.
+ */
+weir_status weir_collection_read(const char *directory, uint64_t from_offset,
+                                 int (*report)(void *context, const weir_collected *collected), void *context,
+                                 weir_error *error);
 
 #ifdef __cplusplus
 }

@@ -442,7 +442,7 @@ static void bomb_beyond_caps(const subject *subject) {
   int fd = open(subject->path, O_RDONLY | O_CLOEXEC);
   batch_source *source;
   uint64_t before = unpack_count();
-  REQUIRE(fd >= 0 && batch_source_open(fd, &source) == 0);
+  REQUIRE(fd >= 0 && batch_source_open((file_bytes){.fd = fd}, &source) == 0);
   CHECK_EQUAL(source->content_bytes, MAX_SEGMENT_BYTES);
   CHECK(unpack_count() - before <= MAX_SEGMENT_BYTES / (4 << 20) + 1);
   batch_source_close(source);
@@ -461,7 +461,7 @@ static void huge_block(const subject *subject) {
   int fd = open(subject->path, O_RDONLY | O_CLOEXEC);
   batch_source *source;
   uint64_t before = memory_kib();
-  REQUIRE(fd >= 0 && batch_source_open(fd, &source) == 0);
+  REQUIRE(fd >= 0 && batch_source_open((file_bytes){.fd = fd}, &source) == 0);
   CHECK_EQUAL(source->span_count, 0);
   CHECK(memory_kib() - before < 64 << 10);
   batch_source_close(source);

@@ -25,6 +25,7 @@ typedef struct writer {
   batch_job *job;
   batch_work *work;
   LZ4F_cctx *context;
+  uint8_t *memory;   /* where the bytes go that have no file; null: they go to the file */
   int fd;
   sys_file file;     /* the file that the descriptor is of */
   int named;         /* the file has its own name */
@@ -84,6 +85,11 @@ static int is_stopped(const batch_job *job) {
 /* Appends to the file, within the room that was taken. 0 or a negative errno. */
 static int append(writer *writer, const void *bytes, uint64_t count) {
   if (writer->at + count > writer->taken) return -BYTE_LIMIT_REACHED;
+  if (writer->memory) {
+    memcpy(writer->memory + writer->at, bytes, count);
+    writer->at += count;
+    return 0;
+  }
   int ours = sys_is_file(writer->fd, &writer->file);
   int error = ours ? sys_write_at(writer->fd, bytes, count, writer->at) : -DESCRIPTOR_LOST;
   if (error == 0) writer->at += count;
@@ -487,4 +493,23 @@ int batch_copy(int directory, uint64_t base, int to_directory, const char *to_na
   batch_work_free(&work);
   free(writer);
   return error;
+}
+
+int64_t batch_pack(const uint8_t *segment, uint64_t count, uint8_t *to, batch_work *work) {
+  batch_job job = {0};
+  scan_damage damage;
+  writer *writer = calloc(1, sizeof *writer);
+  if (!writer) return -ENOMEM;
+  writer->job = &job;
+  writer->work = work;
+  writer->memory = to;
+  writer->taken = batch_most_bytes(count);
+  int error = scan_open_memory(&writer->scan, segment, count, 0, &damage);
+  if (error == 0) {
+    error = writer->scan.header_valid && !damage.reason ? write_file(writer) : -EBADMSG;
+    scan_close(&writer->scan);
+  }
+  int64_t result = error == 0 ? (int64_t)writer->at : error;
+  free(writer);
+  return result;
 }

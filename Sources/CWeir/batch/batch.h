@@ -75,6 +75,12 @@ void batch_work_free(batch_work *work);
  */
 int batch_copy(int directory, uint64_t base, int to_directory, const char *to_name);
 
+/*
+ * Writes the batch segment of a sealed raw segment in memory to `to`, which has room for batch_most_bytes of it: how many
+ * bytes it has, or a negative errno, as batch_copy.
+ */
+int64_t batch_pack(const uint8_t *segment, uint64_t count, uint8_t *to, batch_work *work);
+
 /* The file name of a batch segment in the making, and whether a name is such a name. */
 void batch_temporary_name(char name[64], uint64_t base);
 int batch_is_temporary(const char *name);

@@ -349,7 +349,10 @@ typedef struct segment_header {
   chain_room previous_chain; /* of the segment before */
   name_room host;
   name_room fleet;
-  uint8_t reserved1[200];
+  uint64_t collected_log_id; /* the next three of SEGMENT_COLLECTED: the log that its events come from, */
+  uint64_t collected_from;   /* and the offsets that they had there */
+  uint64_t collected_to;
+  uint8_t reserved1[176];
   /* Behind it a lane_mark for each lane: how far it had been drained when this segment began. */
 } segment_header;
 
@@ -358,6 +361,20 @@ typedef struct segment_header {
  * because a power cut may have taken events that had some of them.
  */
 enum { SEGMENT_RECOVERED = 1, SEGMENT_AFTER_CUT = 2, SEGMENT_HEADER_BYTES = 512 };
+
+/*
+ * In `incompatible`. COLLECTED: its events come from another log, which host and collected_log_id name. Its lanes are
+ * that log's; a mark with a position of LANE_UNKNOWN says nothing.
+ */
+enum { SEGMENT_COLLECTED = 1 };
+#define LANE_UNKNOWN UINT64_MAX
+
+/* Where the events of a collected segment come from. Zeros: they are the log's own. */
+typedef struct collected_room {
+  uint64_t log_id;
+  uint64_t from, to;
+  name_room host;
+} collected_room;
 
 #define OFFSETS_LEFT_OUT (UINT64_C(1) << 32)
 
@@ -369,6 +386,7 @@ static_assert(offsetof(segment_header, boot_id) == 108, "segment header");
 static_assert(offsetof(segment_header, captured_boot_id) == 124, "segment header");
 static_assert(offsetof(segment_header, log_id) == 144, "segment header");
 static_assert(offsetof(segment_header, host) == 184, "segment header");
+static_assert(offsetof(segment_header, collected_log_id) == 312, "segment header");
 static_assert(sizeof(segment_header) == SEGMENT_HEADER_BYTES, "segment header");
 
 typedef struct block_header {

@@ -69,7 +69,11 @@ static void check_drained(checker *checker, const segment_scan *scan) {
       continue;
     }
     lane_mark drained = scan->drained[i];
-    if (same && lane->known && (lane->loose ? drained.position < lane->to : drained.position != lane->to)) agrees = 0;
+    if (drained.position == LANE_UNKNOWN) {
+      if (!same) *lane = (lane_progress){0};
+      continue;
+    }
+    if (same && !(scan->header.incompatible & SEGMENT_COLLECTED) && lane->known && (lane->loose ? drained.position < lane->to : drained.position != lane->to)) agrees = 0;
     *lane = (lane_progress){.to = drained.position, .known = 1};
   }
   if (agrees) return;
@@ -359,50 +363,55 @@ static void check_no_segment(checker *checker, const scan_damage *damage, int la
              blank ? "segment file holds only zeros" : damage->reason);
 }
 
-int check_segment(checker *checker, segment_name *name, int last) {
-  segment_scan scan;
-  scan_damage damage;
+int check_scan(checker *checker, const segment_name *name, segment_scan *scan, const scan_damage *damage, int last) {
+  int error = 0;
   checker->name = name;
   checker->damaged = 0;
   checker->undefined_reported = 0;
   memset(&checker->sums, 0, sizeof checker->sums);
   checker->headers.count = 0;
   checker->headers.columns_wrong = 0;
+  checker->out->segments++;
+  if (scan->header.salt == 0) {
+    check_no_segment(checker, damage, last);
+    return 0;
+  }
+  /* A live log may have removed the file since the listing. */
+  if (checker->live && scan->header.base_offset > checker->next_offset) {
+    error = check_start(checker, scan->header.base_offset);
+  }
+  check_header(checker, scan, damage);
+  checker->opening = scan->header.opening;
+  uint64_t bytes = checker->out->bytes;
+  checker->out->bytes += scan->start;
+  definitions_free(&checker->defined);
+  if (error == 0) error = check_blocks(checker, scan, !(checker->live && last && name->active));
+  if (scan->source.batch) {
+    checker->out->bytes = bytes + scan->disk_bytes;
+    if (error == 0) error = check_batch(checker, scan, scan->next_offset);
+  }
+  if (error == 0 && checker->scanned) checker->scanned(checker->context, scan);
+  checker->have_previous = 1;
+  checker->previous_salt = scan->header.salt;
+  checker->previous_base = name->base;
+  checker->previous_end = scan->sealed ? scan->position : name->active ? 0 : scan->file_bytes;
+  memcpy(checker->last_name, name->name, sizeof checker->last_name);
+  checker->last_end = scan->position;
+  checker->last_active = name->active && !scan->sealed;
+  definitions_free(&checker->defined);
+  return error;
+}
+
+int check_segment(checker *checker, segment_name *name, int last) {
+  segment_scan scan;
+  scan_damage damage;
   int error = scan_open_named(&scan, checker->directory, checker->log_id, name, &damage);
   if (error == -ELOOP) {
     findings_report(checker, name->name, 0, 0, checker->next_offset, 0, "not a plain file");
     return 0;
   }
   if (error != 0) return error;
-  checker->out->segments++;
-  if (scan.header.salt == 0) {
-    check_no_segment(checker, &damage, last);
-    scan_close(&scan);
-    return 0;
-  }
-  /* A live log may have removed the file since the listing. */
-  if (checker->live && scan.header.base_offset > checker->next_offset) {
-    error = check_start(checker, scan.header.base_offset);
-  }
-  check_header(checker, &scan, &damage);
-  checker->opening = scan.header.opening;
-  uint64_t bytes = checker->out->bytes;
-  checker->out->bytes += scan.start;
-  definitions_free(&checker->defined);
-  error = check_blocks(checker, &scan, !(checker->live && last && name->active));
-  if (scan.source.batch) {
-    checker->out->bytes = bytes + scan.disk_bytes;
-    if (error == 0) error = check_batch(checker, &scan, scan.next_offset);
-  }
-  if (error == 0 && checker->scanned) checker->scanned(checker->context, &scan);
-  checker->have_previous = 1;
-  checker->previous_salt = scan.header.salt;
-  checker->previous_base = name->base;
-  checker->previous_end = scan.sealed ? scan.position : name->active ? 0 : scan.file_bytes;
-  memcpy(checker->last_name, name->name, sizeof checker->last_name);
-  checker->last_end = scan.position;
-  checker->last_active = name->active && !scan.sealed;
-  definitions_free(&checker->defined);
+  error = check_scan(checker, name, &scan, &damage, last);
   scan_close(&scan);
   return error;
 }

@@ -67,4 +67,7 @@ int check_start(checker *checker, uint64_t base);
  */
 int check_segment(checker *checker, segment_name *name, int last);
 
+/* The same of an open segment, which stays open. */
+int check_scan(checker *checker, const segment_name *name, segment_scan *scan, const scan_damage *damage, int last);
+
 #endif

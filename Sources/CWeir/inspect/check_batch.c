@@ -16,7 +16,6 @@
 #include "inspect/findings.h"
 #include "segment/batch_source.h"
 #include "system/bytes.h"
-#include "system/system.h"
 #include "system/xxh32.h"
 
 enum { SIZE_BYTES = 4, CHECKSUM_BYTES = 4, END_MARK_BYTES = 4, PIECE_BYTES = 64 << 10 };
@@ -87,7 +86,7 @@ static const char *block_problem(const unframing *unframing, const batch_span *s
   uint64_t size = span->end - span->position;
   uint8_t *packed = unframing->packed;
   size_t at = expected_header(unframing, 0, packed);
-  int64_t got = sys_read_at(unframing->batch->file.fd, packed + at, size, span->position);
+  int64_t got = file_bytes_read(&unframing->batch->file, packed + at, size, span->position);
   if (got < 0) *error = (int)got;
   if (got < (int64_t)size) return "the LZ4 frame is cut";
   if (span->as_stated && checksum_is_right(packed + at, size)) return NULL;
@@ -106,7 +105,7 @@ static int check_frame(const unframing *unframing) {
   checker *checker = unframing->checker;
   uint8_t wanted[LZ4F_HEADER_SIZE_MAX], header[LZ4F_HEADER_SIZE_MAX] = {0}, mark[END_MARK_BYTES] = {0};
   size_t bytes = expected_header(unframing, batch->content_bytes, wanted);
-  int64_t got = sys_read_at(batch->file.fd, header, bytes, 0);
+  int64_t got = file_bytes_read(&batch->file, header, bytes, 0);
   if (got < 0) return (int)got;
   if (memcmp(header, wanted, bytes) != 0) report(checker, 0, bytes, "header of the LZ4 frame is damaged");
   uint64_t at = bytes;
@@ -118,7 +117,7 @@ static int check_frame(const unframing *unframing) {
     if (problem) report(checker, span->position, span->end - span->position, problem);
     at = span->end;
   }
-  got = sys_read_at(batch->file.fd, mark, sizeof mark, at);
+  got = file_bytes_read(&batch->file, mark, sizeof mark, at);
   if (got < 0) return (int)got;
   if (batch->frame_bytes == 0) report(checker, at, 0, "the LZ4 frame is cut");
   else if (got < (int64_t)sizeof mark || !bytes_are_zero(mark, sizeof mark)) {
@@ -135,7 +134,7 @@ static int check_stream(const unframing *unframing) {
   size_t result = 1;
   LZ4F_resetDecompressionContext(unframing->context);
   while (at < batch->file_bytes && result != 0) {
-    int64_t got = sys_read_at(batch->file.fd, unframing->packed, PIECE_BYTES, at);
+    int64_t got = file_bytes_read(&batch->file, unframing->packed, PIECE_BYTES, at);
     if (got <= 0) return (int)got;
     for (size_t piece = 0; piece < (size_t)got && result != 0;) {
       size_t made = BATCH_BLOCK_BYTES, used = (size_t)got - piece;
@@ -192,7 +191,7 @@ static int check_skippable(checker *checker, const segment_scan *scan, uint64_t 
     report(checker, batch->frame_bytes, batch->file_bytes - batch->frame_bytes, "the index is damaged or missing");
     return 0;
   }
-  int64_t got = sys_read_at(batch->file.fd, head, sizeof head, batch->frame_bytes);
+  int64_t got = file_bytes_read(&batch->file, head, sizeof head, batch->frame_bytes);
   if (got < 0) return (int)got;
   uint64_t bytes = sizeof(batch_index) + batch->index.block_count * sizeof(batch_block) + sizeof(batch_end);
   if (head[0] != LZ4_LEGACY_MAGIC || head[1] != LZ4_SKIPPABLE_MAGIC || head[2] != bytes) {

@@ -106,24 +106,33 @@ static void take_scanned(void *context, const segment_scan *scan) {
   if (good) take(scan, check->segment);
 }
 
-static int check_alone(int directory, const char *path, const char *name, file_check *check) {
-  uint64_t base = check->base;
-  weir_verification out = {0};
-  segment_name named = {.base = base};
-  snprintf(named.name, sizeof named.name, "%s", name);
+static checker *make_checker(file_check *check, weir_verification *out) {
   checker *checker = calloc(1, sizeof *checker);
-  if (!checker) return -ENOMEM;
-  checker->path = path;
-  checker->directory = directory;
-  checker->next_offset = base; /* what lies below is of other files */
+  if (!checker) return NULL;
+  checker->next_offset = check->base; /* what lies below is of other files */
   checker->report = keep_first;
   checker->scanned = take_scanned;
   checker->context = check;
-  checker->out = &out;
-  int error = check_segment(checker, &named, 0);
-  if (error == 0 && strcmp(named.name, name) != 0) error = -ENOENT; /* it has gone, and another file was checked */
+  checker->out = out;
+  return checker;
+}
+
+static void free_checker(checker *checker) {
   free(checker->headers.items);
   free(checker);
+}
+
+static int check_alone(int directory, const char *path, const char *name, file_check *check) {
+  weir_verification out = {0};
+  segment_name named = {.base = check->base};
+  snprintf(named.name, sizeof named.name, "%s", name);
+  checker *checker = make_checker(check, &out);
+  if (!checker) return -ENOMEM;
+  checker->path = path;
+  checker->directory = directory;
+  int error = check_segment(checker, &named, 0);
+  if (error == 0 && strcmp(named.name, name) != 0) error = -ENOENT; /* it has gone, and another file was checked */
+  free_checker(checker);
   return error;
 }
 
@@ -142,4 +151,52 @@ weir_status weir_verify_segment(const char *directory, const char *name, uint64_
   if (result != 0 || finding->problem) *segment = (weir_segment){0};
   sys_close(fd);
   return result == 0 ? WEIR_OK : failure(result, "check", directory, name, error);
+}
+
+/* ---- In memory --------------------------------------------------------------------------------------------------- */
+
+/* By lane, what the header says of its beginning, and the blocks of its end. */
+static uint32_t take_spans(const checker *checker, const segment_scan *scan, weir_span *spans) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < scan->header.lane_count; i++) {
+    uint64_t from = scan->drained[i].position, to = checker->lanes[i].to;
+    if (from == LANE_UNKNOWN || !checker->lanes[i].known || to <= from) continue;
+    spans[count++] = (weir_span){.from = from, .to = to, .lane = i};
+  }
+  const seal_summary *seal = scan_summary(scan);
+  spans[count++] = (weir_span){.from = scan->header.base_offset << 3,
+                               .to = seal->next_offset << 3,
+                               .events = seal->events,
+                               .lane = NOTICE_LANE};
+  return count;
+}
+
+weir_status weir_check_part(const uint8_t *bytes, uint64_t byte_count, weir_segment *segment, weir_span *spans,
+                            uint32_t *span_count, weir_finding *finding, weir_error *error) {
+  if (!bytes || !segment || !spans || !span_count || !finding) {
+    return fail(error, WEIR_ERROR_INVALID, 0, NULL, "to check a part takes its bytes, and places for the results");
+  }
+  if (!crc_available()) {
+    return fail(error, WEIR_ERROR_PLATFORM, 0, NULL, "this processor lacks the CRC32C instruction; use a newer one");
+  }
+  *segment = (weir_segment){0};
+  *finding = (weir_finding){0};
+  *span_count = 0;
+  segment_scan scan;
+  scan_damage damage;
+  int result = scan_open_memory(&scan, bytes, byte_count, 1, &damage);
+  if (result == -ENOTSUP) {
+    return fail(error, WEIR_ERROR_VERSION, 0, NULL, "the part was written by a newer Weir; use one that is as new");
+  }
+  if (result != 0) return fail_system(error, result, "read a part of", "another log", NULL);
+  file_check check = {.base = scan.header.base_offset, .segment = segment, .finding = finding};
+  weir_verification out = {0};
+  segment_name name = {.name = "part", .base = check.base, .batch = 1};
+  checker *checker = make_checker(&check, &out);
+  result = checker ? check_scan(checker, &name, &scan, &damage, 0) : -ENOMEM;
+  if (result == 0 && !finding->problem && segment->salt == 0) finding->problem = "header or seal is not a part's";
+  if (result == 0 && !finding->problem) *span_count = take_spans(checker, &scan, spans);
+  if (checker) free_checker(checker);
+  scan_close(&scan);
+  return result == 0 ? WEIR_OK : fail_system(error, result, "read a part of", "another log", NULL);
 }

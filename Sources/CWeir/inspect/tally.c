@@ -303,7 +303,8 @@ static int take_segment(counting *counting, segment_name *name, int live_end) {
     if (counting->tally->first_offset == UINT64_MAX) counting->tally->first_offset = base;
     /* The offsets before this segment are missing, unless they were left out. */
     if (base > reached && scan_gap_left_out(scan.header_valid, header->flags, base - reached)) counting->reached = base;
-    for (uint32_t i = 0; scan.header_valid && i < header->lane_count; i++) {
+    int of_lanes = scan.header_valid && !(header->incompatible & SEGMENT_COLLECTED);
+    for (uint32_t i = 0; of_lanes && i < header->lane_count; i++) {
       advance_head(counting, header->opening, i, scan.drained[i].position);
     }
     int repeats = base < counting->reached;

@@ -14,6 +14,8 @@
  * most fifty times a second. It is not notified: inotify does not see stores into a mapping, and a writer that rang
  * bells would have to know its readers.
  */
+#include "read/reader.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +31,7 @@
 #include "segment/definitions.h"
 #include "system/crc32c.h"
 #include "system/error.h"
+#include "system/invariant.h"
 #include "system/system.h"
 
 enum { NO_WATCH = -1, NO_WATCH_EVER = -2 };
@@ -252,25 +255,44 @@ static weir_id id_of(uint64_t opening, uint64_t lane, uint64_t position) {
   return (weir_id){.opening = opening, .sequence = lane << 48 | (position >> 3 & ((UINT64_C(1) << 48) - 1))};
 }
 
+static void pass_records(weir_reader *reader, uint32_t count, uint64_t bytes) {
+  reader->record += bytes;
+  reader->position += bytes;
+  reader->offset += count;
+  reader->records_left -= count;
+}
+
+static uint64_t size_of(const uint8_t *record) {
+  uint32_t length;
+  memcpy(&length, record + offsetof(record_header, length), sizeof length);
+  return record_size(length);
+}
+
 /* Goes to the block's next record that was asked for: 1, or 0 if there is none. */
 static int next_of_block(weir_reader *reader, weir_event *event) {
   const block_header *block = &reader->scan.block;
   while (reader->records_left > 0) {
     const uint8_t *record = reader->record;
     uint64_t position = reader->position, offset = reader->offset;
-    uint32_t length;
-    memcpy(&length, record + offsetof(record_header, length), sizeof length);
-    reader->record += record_size(length);
-    reader->position += record_size(length);
-    reader->offset++;
-    reader->records_left--;
+    pass_records(reader, 1, size_of(record));
     if (offset < reader->next) continue;
     weir_id id = block->kind == BLOCK_NOTICES ? id_of(block->opening, NOTICE_LANE, offset << 3)
                                               : id_of(block->opening, block->lane, position);
-    fill_event(reader, event, offset, id, &block->calibration, reader->scan.header.captured_boot_id, record);
+    const segment_header *header = &reader->scan.header;
+    fill_event(reader, event, offset, id, &block->calibration, header->captured_boot_id, record);
+    if (header->incompatible & SEGMENT_COLLECTED) {
+      event->host = (const char *)header->host.utf8;
+      event->host_bytes = strnlen(event->host, sizeof header->host.utf8);
+    }
     return 1;
   }
   return 0;
+}
+
+/* Goes to the block's first record that was asked for: 1, or 0 if there is none. */
+static int rest_of_block(weir_reader *reader) {
+  while (reader->records_left > 0 && reader->offset < reader->next) pass_records(reader, 1, size_of(reader->record));
+  return reader->records_left > 0;
 }
 
 /* ---- Whether there may be more ----------------------------------------------------------------------------------- */
@@ -532,14 +554,15 @@ static weir_status at_end(const weir_reader *reader, weir_error *error) {
 
 /* ---- The machine ------------------------------------------------------------------------------------------------- */
 
+/* Null for `event`: the reader gives out runs. */
 static step take_step(weir_reader *reader, weir_event *event, weir_error *error) {
-  if (reader->records_left > 0 && next_of_block(reader, event)) return STEP_EVENT;
+  if (reader->records_left > 0 && (event ? next_of_block(reader, event) : rest_of_block(reader))) return STEP_EVENT;
   if (reader->stage == IN_SEGMENTS) return read_segments(reader, error);
   if (reader->stage == IN_LANES) return read_lanes(reader, event, error);
   return STEP_END;
 }
 
-weir_status weir_reader_next(weir_reader *reader, weir_event *event, weir_skip *skip, weir_error *error) {
+static weir_status go_on(weir_reader *reader, weir_event *event, weir_skip *skip, weir_error *error) {
   weir_error unwanted;
   if (!error) error = &unwanted;
   if (reader->stage == AT_END) {
@@ -562,6 +585,31 @@ weir_status weir_reader_next(weir_reader *reader, weir_event *event, weir_skip *
       case STEP_FAILED: return error->status;
     }
   }
+}
+
+weir_status weir_reader_next(weir_reader *reader, weir_event *event, weir_skip *skip, weir_error *error) {
+  return go_on(reader, event, skip, error);
+}
+
+weir_status reader_run(weir_reader *reader, record_run *run, weir_skip *skip, weir_error *error) {
+  INVARIANT(reader->skip_lanes);
+  weir_status status = go_on(reader, NULL, skip, error);
+  *run = (record_run){.scan = &reader->scan,
+                      .records = reader->record,
+                      .count = reader->records_left,
+                      .position = reader->position,
+                      .offset = reader->offset};
+  return status;
+}
+
+void reader_take(weir_reader *reader, uint32_t count, uint64_t bytes) {
+  INVARIANT(count <= reader->records_left);
+  pass_records(reader, count, bytes);
+  reader->next = reader->offset;
+}
+
+const definition *reader_definition(weir_reader *reader, uint64_t opening, uint32_t number) {
+  return find_definition(reader, opening, number);
 }
 
 void weir_reader_place(const weir_reader *reader, weir_event_place *place) {

@@ -112,7 +112,7 @@ static int take_damage(unsealed *found, const segment_scan *scan, int directory,
   losses->damaged_bytes += damage->to - damage->from;
   uint64_t end = damage->first_offset + damage->count;
   if (end > found->damaged_end) found->damaged_end = end;
-  damaged_block block = {.fd = scan->source.fd,
+  damaged_block block = {.fd = scan->source.file.fd,
                          .from = damage->from,
                          .first_offset = damage->first_offset,
                          .offsets = damage->count,

@@ -25,6 +25,8 @@ void drained_start(drained *drained, const ring_header *ring, int rebooted) {
 int drained_settles(const drained *drained, const segment_scan *scan) {
   const segment_header *header = &scan->header;
   int settles = header->opening == drained->opening && scan->header_valid; /* a lost header states no positions */
+  /* Before a segment is collected the ring is closed, and all of it is in segments. */
+  settles |= (header->incompatible & SEGMENT_COLLECTED) != 0;
   return drained->opening == 0 || settles || header->base_offset < drained->base_offset;
 }
 

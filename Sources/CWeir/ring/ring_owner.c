@@ -47,7 +47,8 @@ static int ask(int directory, segment_scan *scan, const ring_word *word, ring_ow
   if (!scan->active && header->base_offset != scan->name_base) return 0; /* renamed: its place says nothing */
   int copy = is_copy(directory, scan);
   if (copy != 0) return copy < 0 ? copy : 0;
-  if (header->opening == word->opening) {
+  /* A segment that was collected was written while the ring was closed, and has no event of any ring here. */
+  if (header->opening == word->opening || (header->incompatible & SEGMENT_COLLECTED)) {
     *owner = RING_OWN;
     return 0;
   }

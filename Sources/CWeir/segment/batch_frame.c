@@ -8,7 +8,6 @@
 
 #include "segment/unpack.h"
 #include "system/crc32c.h"
-#include "system/system.h"
 
 enum { SIZE_BYTES = 4, CHECKSUM_BYTES = 4, LEAST_BLOCK_BYTES = 64 << 10 };
 #define MOST_BLOCKS (MAX_SEGMENT_BYTES / LEAST_BLOCK_BYTES)
@@ -30,7 +29,7 @@ static uint32_t most_of_block(LZ4F_blockSizeID_t size) {
 static int read_form(batch_source *source) {
   uint8_t bytes[LZ4F_HEADER_SIZE_MAX];
   source->form = as_weir_writes;
-  int64_t got = sys_read_at(source->file.fd, bytes, sizeof bytes, 0);
+  int64_t got = file_bytes_read(&source->file, bytes, sizeof bytes, 0);
   if (got < 0) return (int)got;
   LZ4F_dctx *context;
   LZ4F_frameInfo_t info;
@@ -115,7 +114,7 @@ static int read_index(batch_source *source, uint64_t at, uint64_t bytes) {
   if (bytes > MOST_INDEX_BYTES || at < BATCH_SKIPPABLE_BYTES) return 0;
   uint8_t *data = malloc(bytes + 1);
   if (!data) return -ENOMEM;
-  int64_t got = sys_read_at(source->file.fd, data, bytes, at);
+  int64_t got = file_bytes_read(&source->file, data, bytes, at);
   int result = got < 0 ? (int)got : 0;
   if (got == (int64_t)bytes) result = take_index(source, data, bytes, at - BATCH_SKIPPABLE_BYTES);
   free(data);
@@ -126,7 +125,7 @@ static int read_index(batch_source *source, uint64_t at, uint64_t bytes) {
 static int find_index(batch_source *source) {
   batch_end end;
   if (source->file_bytes < sizeof end) return 0;
-  int64_t got = sys_read_at(source->file.fd, &end, sizeof end, source->file_bytes - sizeof end);
+  int64_t got = file_bytes_read(&source->file, &end, sizeof end, source->file_bytes - sizeof end);
   if (got < 0) return (int)got;
   if (got < (int64_t)sizeof end || end.magic != BATCH_MAGIC || end.index_bytes > source->file_bytes) return 0;
   return read_index(source, source->file_bytes - end.index_bytes, end.index_bytes);
@@ -135,7 +134,7 @@ static int find_index(batch_source *source) {
 /* Finds the index by the end of the frame, because bytes may follow it. */
 static int find_index_at(batch_source *source, uint64_t frame_bytes) {
   uint32_t head[3];
-  int64_t got = sys_read_at(source->file.fd, head, sizeof head, frame_bytes);
+  int64_t got = file_bytes_read(&source->file, head, sizeof head, frame_bytes);
   if (got < (int64_t)sizeof head) return got < 0 ? (int)got : 0;
   if (head[0] != LZ4_LEGACY_MAGIC || head[1] != LZ4_SKIPPABLE_MAGIC) return 0;
   return read_index(source, frame_bytes + sizeof head, head[2]);
@@ -328,7 +327,7 @@ int batch_frame_vouches(const batch_source *source) {
   const frame_form *form = &source->form;
   uint32_t word;
   if (!form->right) return 0;
-  int64_t got = sys_read_at(source->file.fd, &word, sizeof word, form->header_bytes);
+  int64_t got = file_bytes_read(&source->file, &word, sizeof word, form->header_bytes);
   if (got < (int64_t)sizeof word) return got < 0 ? (int)got : 0;
   uint64_t bytes = word & ~STORED_AS_IT_IS;
   if (bytes == 0 || bytes > form->block_bytes) return 0;
@@ -336,7 +335,7 @@ int batch_frame_vouches(const batch_source *source) {
   uint8_t *packed = malloc(count), *content = malloc(form->block_bytes);
   int result = packed && content ? 0 : -ENOMEM;
   if (result == 0) {
-    got = sys_read_at(source->file.fd, packed, count, 0);
+    got = file_bytes_read(&source->file, packed, count, 0);
     result = got < 0 ? (int)got : got < (int64_t)count ? 0 : first_block_is_right(source, packed, count, content);
   }
   free(packed);

@@ -7,7 +7,6 @@
 
 #include "segment/batch_frame.h"
 #include "segment/unpack.h"
-#include "system/system.h"
 
 /* ---- Spans ------------------------------------------------------------------------------------------------------- */
 
@@ -158,13 +157,13 @@ void batch_source_place(const batch_source *source, uint64_t from, uint64_t to, 
 
 /* ---- Opening and closing ----------------------------------------------------------------------------------------- */
 
-int batch_source_open(int fd, batch_source **source) {
+int batch_source_open(file_bytes file, batch_source **source) {
   batch_source *made = calloc(1, sizeof *made);
   *source = NULL;
   if (!made) return -ENOMEM;
-  made->file.fd = fd;
+  made->file = file;
   struct stat status;
-  int error = sys_status(fd, &status);
+  int error = file_bytes_status(&file, &status);
   if (error == 0) made->file_bytes = (uint64_t)status.st_size;
   if (error == 0) error = batch_frame_find(made);
   if (error != 0) {

@@ -61,7 +61,7 @@ typedef struct cached_span {
 } cached_span;
 
 typedef struct batch_source {
-  segment_source file; /* the file, compressed */
+  file_bytes file; /* compressed */
   uint64_t file_bytes;
   uint64_t content_bytes;
   frame_form form;
@@ -82,7 +82,7 @@ typedef struct batch_source {
 } batch_source;
 
 /* Opens the content of an open file, whatever its bytes are. 0 or a negative errno. */
-int batch_source_open(int fd, batch_source **source);
+int batch_source_open(file_bytes file, batch_source **source);
 void batch_source_close(batch_source *source);
 
 /* As source_read, source_problem and source_place. */

@@ -365,8 +365,13 @@ const gap_total *scan_seal_totals(const segment_scan *scan) {
 
 /* Whether what a segment's header has reserved, or keeps for later versions, is zero. */
 static int room_is_empty(const segment_header *header) {
+  segment_header other = *header;
+  if (header->incompatible & SEGMENT_COLLECTED) {
+    memset(&other.host, 0, sizeof other.host);
+    other.collected_log_id = other.collected_from = other.collected_to = 0;
+  }
   return header->reserved0 == 0 &&
-         bytes_are_zero(&header->previous_chain, sizeof *header - offsetof(segment_header, previous_chain));
+         bytes_are_zero(&other.previous_chain, sizeof other - offsetof(segment_header, previous_chain));
 }
 
 /* The problem of a header whose checksum is right; null: none. The fields that it covers can be used in any case. */
@@ -491,7 +496,7 @@ static int read_segment_header(segment_scan *scan, uint64_t base_from_name, scan
     damage->reason = "segment header checksum does not match";
     return open_by_first_block(scan, base_from_name, bytes_are_zero(bytes, sizeof bytes), damage);
   }
-  if (scan->header.incompatible != 0) return -ENOTSUP;
+  if (scan->header.incompatible & ~(uint64_t)SEGMENT_COLLECTED) return -ENOTSUP;
   memcpy(scan->drained, bytes + SEGMENT_HEADER_BYTES, length - SEGMENT_HEADER_BYTES);
   scan->header_valid = 1;
   const batch_index *index = source_index(&scan->source);
@@ -521,19 +526,33 @@ static void disown(segment_scan *scan, scan_damage *damage) {
   scan_rewind(scan);
 }
 
-int scan_open(segment_scan *scan, int directory, uint64_t log_id, const char *name, uint64_t base_from_name,
-              int active, scan_damage *damage) {
-  memset(scan, 0, sizeof *scan);
-  memset(damage, 0, sizeof *damage);
-  scan->active = active;
-  scan->name_base = base_from_name;
-  int error = source_open(&scan->source, directory, name);
-  if (error != 0) return error;
-  error = look_at_size(scan);
-  if (error == 0) error = read_segment_header(scan, base_from_name, damage);
+/* Of an open source. Closes it after an error. */
+static int open_source(segment_scan *scan, uint64_t log_id, scan_damage *damage) {
+  int error = look_at_size(scan);
+  if (error == 0) error = read_segment_header(scan, scan->name_base, damage);
   if (error == 0 && log_id != 0 && scan->header.salt != 0 && scan->header.log_id != log_id) disown(scan, damage);
   if (error != 0) scan_close(scan);
   return error;
+}
+
+int scan_open(segment_scan *scan, int directory, uint64_t log_id, const char *name, uint64_t base_from_name,
+              int active, scan_damage *damage) {
+  *scan = (segment_scan){.active = active, .name_base = base_from_name};
+  *damage = (scan_damage){0};
+  int error = source_open(&scan->source, directory, name);
+  return error == 0 ? open_source(scan, log_id, damage) : error;
+}
+
+int scan_open_memory(segment_scan *scan, const uint8_t *bytes, uint64_t count, int is_batch, scan_damage *damage) {
+  *scan = (segment_scan){0};
+  *damage = (scan_damage){0};
+  int error = source_open_memory(&scan->source, bytes, count, is_batch);
+  if (error != 0) return error;
+  segment_header header;
+  int64_t got = source_read(&scan->source, &header, sizeof header, 0);
+  if (got == (int64_t)sizeof header) scan->name_base = header.base_offset;
+  if (got < 0) scan_close(scan);
+  return got < 0 ? (int)got : open_source(scan, 0, damage);
 }
 
 int scan_open_named(segment_scan *scan, int directory, uint64_t log_id, segment_name *name, scan_damage *damage) {

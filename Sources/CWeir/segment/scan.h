@@ -71,6 +71,12 @@ int scan_open(segment_scan *scan, int directory, uint64_t log_id, const char *na
               int active, scan_damage *damage);
 
 /*
+ * The same for the bytes of a sealed segment's file in memory, of any log: see source_open_memory. The base is the one
+ * that the segment's header has.
+ */
+int scan_open_memory(segment_scan *scan, const uint8_t *bytes, uint64_t count, int is_batch, scan_damage *damage);
+
+/*
  * The same for a segment from a listing, under its name or, where a batch was made of it since, the batch's, which
  * `name` then is. -ENOENT: neither is there.
  */

@@ -12,22 +12,27 @@ static int is_batch(const char *name) {
 }
 
 int source_open(segment_source *source, int directory, const char *name) {
-  *source = (segment_source){.fd = sys_open_read(directory, name)};
-  if (source->fd < 0) return source->fd;
-  int error = is_batch(name) ? batch_source_open(source->fd, &source->batch) : 0;
+  *source = (segment_source){.file = {.fd = sys_open_read(directory, name)}};
+  if (source->file.fd < 0) return source->file.fd;
+  int error = is_batch(name) ? batch_source_open(source->file, &source->batch) : 0;
   if (error != 0) source_close(source);
   return error;
 }
 
+int source_open_memory(segment_source *source, const uint8_t *bytes, uint64_t count, int is_batch) {
+  *source = (segment_source){.file = {.fd = -1, .memory = bytes, .count = count}};
+  return is_batch ? batch_source_open(source->file, &source->batch) : 0;
+}
+
 void source_close(segment_source *source) {
   batch_source_close(source->batch);
-  if (source->fd >= 0) sys_close(source->fd);
-  *source = (segment_source){.fd = -1};
+  if (source->file.fd >= 0) sys_close(source->file.fd);
+  *source = (segment_source){.file = {.fd = -1}};
 }
 
 int source_look(const segment_source *source, source_size *size) {
   struct stat status;
-  int error = sys_status(source->fd, &status);
+  int error = file_bytes_status(&source->file, &status);
   if (error != 0) return error;
   size->file_bytes = (uint64_t)status.st_size;
   size->bytes = source->batch ? source->batch->content_bytes : size->file_bytes;
@@ -36,7 +41,8 @@ int source_look(const segment_source *source, source_size *size) {
 }
 
 int64_t source_read(const segment_source *source, void *bytes, uint64_t count, uint64_t at) {
-  return source->batch ? batch_source_read(source->batch, bytes, count, at) : sys_read_at(source->fd, bytes, count, at);
+  if (source->batch) return batch_source_read(source->batch, bytes, count, at);
+  return file_bytes_read(&source->file, bytes, count, at);
 }
 
 static int64_t read_any(const void *source, void *bytes, uint64_t count, uint64_t at) {

@@ -8,12 +8,13 @@
 #include "system/names.h"
 
 #include "format/format.h"
+#include "segment/file_bytes.h"
 #include "segment/read_buffer.h"
 
 struct batch_source;
 
 typedef struct segment_source {
-  int fd;                     /* the file's; -1: none */
+  file_bytes file;
   struct batch_source *batch; /* null: a raw file */
 } segment_source;
 
@@ -25,6 +26,9 @@ typedef struct source_size {
 
 /* Opens the file; its name's suffix says what it is. 0 or a negative errno: -ENOTSUP for a newer version's index. */
 int source_open(segment_source *source, int directory, const char *name);
+
+/* The same for the bytes of a file in memory, which stay there, unchanged, until the source is closed. */
+int source_open_memory(segment_source *source, const uint8_t *bytes, uint64_t count, int is_batch);
 void source_close(segment_source *source);
 
 /* How large it is now: a raw file that is being written grows. 0 or a negative errno. */

@@ -4,7 +4,6 @@
 #include <lz4.h>
 #include <string.h>
 
-#include "system/system.h"
 
 #ifdef WEIR_FAULT_INJECTION
 static uint64_t blocks_unpacked;
@@ -40,7 +39,7 @@ static uint32_t packed_size(const batch_source *source, uint32_t word, uint64_t 
 }
 
 static int64_t read_file(const void *file, void *bytes, uint64_t count, uint64_t at) {
-  return sys_read_at(((const segment_source *)file)->fd, bytes, count, at);
+  return file_bytes_read(file, bytes, count, at);
 }
 
 int64_t unpack_get(batch_source *source, uint64_t position, uint64_t wanted, uint64_t next, const uint8_t **bytes) {

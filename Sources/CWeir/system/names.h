@@ -16,6 +16,7 @@
 #define batch_frame_reconsider weir_core_batch_frame_reconsider
 #define batch_frame_vouches weir_core_batch_frame_vouches
 #define batch_is_temporary weir_core_batch_is_temporary
+#define batch_pack weir_core_batch_pack
 #define batch_remove_temporary weir_core_batch_remove_temporary
 #define batch_source_close weir_core_batch_source_close
 #define batch_source_doubt_head weir_core_batch_source_doubt_head
@@ -53,6 +54,7 @@
 #define callers_work weir_core_callers_work
 #define check_batch weir_core_check_batch
 #define check_batch_block weir_core_check_batch_block
+#define check_scan weir_core_check_scan
 #define check_segment weir_core_check_segment
 #define check_start weir_core_check_start
 #define claim_bytes weir_core_claim_bytes
@@ -120,6 +122,8 @@
 #define fail_system weir_core_fail_system
 #define fail_unsettled weir_core_fail_unsettled
 #define failing_call weir_core_failing_call
+#define file_bytes_read weir_core_file_bytes_read
+#define file_bytes_status weir_core_file_bytes_status
 #define findings_hole weir_core_findings_hole
 #define findings_report weir_core_findings_report
 #define finish_segments weir_core_finish_segments
@@ -208,6 +212,12 @@
 #define overflow_lanes_tend weir_core_overflow_lanes_tend
 #define overflow_lanes_wanted weir_core_overflow_lanes_wanted
 #define overflow_lanes_watch weir_core_overflow_lanes_watch
+#define part_builder_add weir_core_part_builder_add
+#define part_builder_begin weir_core_part_builder_begin
+#define part_builder_free weir_core_part_builder_free
+#define part_builder_has_any weir_core_part_builder_has_any
+#define part_builder_seal weir_core_part_builder_seal
+#define part_builder_spans weir_core_part_builder_spans
 #define prefaulter_start weir_core_prefaulter_start
 #define prefaulter_stop weir_core_prefaulter_stop
 #define prefaulter_wake weir_core_prefaulter_wake
@@ -219,15 +229,18 @@
 #define preparer_want weir_core_preparer_want
 #define preparer_work weir_core_preparer_work
 #define quarantine_block weir_core_quarantine_block
+#define quarantine_bytes weir_core_quarantine_bytes
 #define quarantine_copy weir_core_quarantine_copy
 #define quarantine_file weir_core_quarantine_file
-#define quarantine_bytes weir_core_quarantine_bytes
 #define quarantine_lane weir_core_quarantine_lane
 #define quarantine_stretch weir_core_quarantine_stretch
 #define quarantine_take weir_core_quarantine_take
 #define read_buffer_forget weir_core_read_buffer_forget
 #define read_buffer_free weir_core_read_buffer_free
 #define read_buffer_get weir_core_read_buffer_get
+#define reader_definition weir_core_reader_definition
+#define reader_run weir_core_reader_run
+#define reader_take weir_core_reader_take
 #define record_at weir_core_record_at
 #define record_checksum weir_core_record_checksum
 #define record_last weir_core_record_last
@@ -278,6 +291,7 @@
 #define scan_lost weir_core_scan_lost
 #define scan_next weir_core_scan_next
 #define scan_open weir_core_scan_open
+#define scan_open_memory weir_core_scan_open_memory
 #define scan_open_named weir_core_scan_open_named
 #define scan_pass weir_core_scan_pass
 #define scan_peek weir_core_scan_peek
@@ -338,6 +352,7 @@
 #define source_index weir_core_source_index
 #define source_look weir_core_source_look
 #define source_open weir_core_source_open
+#define source_open_memory weir_core_source_open_memory
 #define source_place weir_core_source_place
 #define source_problem weir_core_source_problem
 #define source_read weir_core_source_read

@@ -23,7 +23,8 @@ extension StoredEvent {
     guard fields != nil || context != nil else { return self }
     return StoredEvent(
       offset: offset, id: id, time: time, name: name, fields: fields ?? self.fields, declaration: declaration,
-      context: context ?? self.context, monotonicNanoseconds: monotonicNanoseconds, bootID: bootID)
+      context: context ?? self.context, monotonicNanoseconds: monotonicNanoseconds, bootID: bootID,
+      host: host)
   }
 
   /// The redacted fields, or `nil` if no field changes. Nothing is copied to find that out.

@@ -42,10 +42,14 @@ public struct StoredEvent: Hashable, Sendable {
   /// The machine's boot in which the event was captured. Monotonic times of different boots can't be compared.
   public let bootID: UUID?
 
+  /// The name of the host on which the event was captured, if the log was collected from other hosts. `nil` in the log
+  /// that captured the event.
+  public let host: String?
+
   /// Creates an event, for tests of ``Event/init(_:)``. Programs get events from a reader.
   public init(
     offset: Offset, id: EventID, time: Timestamp, name: String, fields: FieldObject, declaration: EventType? = nil,
-    context: EventContext = EventContext(), monotonicNanoseconds: Int64? = nil, bootID: UUID? = nil
+    context: EventContext = EventContext(), monotonicNanoseconds: Int64? = nil, bootID: UUID? = nil, host: String? = nil
   ) {
     self.offset = offset
     self.id = id
@@ -56,6 +60,7 @@ public struct StoredEvent: Hashable, Sendable {
     self.context = context
     self.monotonicNanoseconds = monotonicNanoseconds
     self.bootID = bootID
+    self.host = host
   }
 
   /// The category of the event, from its ``declaration``; `nil` if none is declared.

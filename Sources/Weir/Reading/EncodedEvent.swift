@@ -27,6 +27,12 @@ package final class EventBlock: Sendable {
     @inlinable package static var namesUserWithTraits: Marks { Marks(rawValue: 4) }
   }
 
+  /// Where events were captured.
+  struct Origin: Sendable {
+    var boot: UUID?
+    var host: String?
+  }
+
   /// The place of an event's parts.
   package struct Entry: Sendable {
     package var offset: Offset
@@ -44,8 +50,8 @@ package final class EventBlock: Sendable {
     package var name: Int32
     /// The index of the context, the same for the next event that has the same context.
     package var context: UInt32
-    /// The index of the boot.
-    var boot: UInt32
+    /// The index of the boot and the host.
+    var origin: UInt32
     package var marks: Marks
 
     /// The size of the fields and the bound scope, in bytes.
@@ -63,7 +69,7 @@ package final class EventBlock: Sendable {
   package let definitions: [StoredDefinition]
   fileprivate let names: [String]
   fileprivate let contexts: [EventContext]
-  fileprivate let boots: [UUID?]
+  fileprivate let origins: [Origin]
   fileprivate let userHashes: [UInt64?]
 
   init(_ builder: EventBlockBuilder) {
@@ -78,7 +84,7 @@ package final class EventBlock: Sendable {
     definitions = builder.definitions
     names = builder.names
     contexts = builder.contexts
-    boots = builder.boots
+    origins = builder.origins
     userHashes = builder.contexts.map { context in
       context.user.map { UInt64(bitPattern: Int64($0.id.hashValue)) }
     }
@@ -164,9 +170,10 @@ package struct EncodedEvent: Sendable {
     let fields = withExtendedLifetime(block) {
       (try? definition.fields(of: payload)) ?? [unreadField: .bytes(Array(payload))]
     }
+    let origin = block.origins[Int(entry.origin)]
     return StoredEvent(
       offset: entry.offset, id: entry.id, time: Timestamp(nanosecondsSince1970: entry.time), name: name, fields: fields,
       declaration: definition.declaration, context: context,
-      monotonicNanoseconds: entry.monotonic == .min ? nil : entry.monotonic, bootID: block.boots[Int(entry.boot)])
+      monotonicNanoseconds: entry.monotonic == .min ? nil : entry.monotonic, bootID: origin.boot, host: origin.host)
   }
 }

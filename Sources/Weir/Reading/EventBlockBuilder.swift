@@ -22,7 +22,7 @@ struct EventBlockBuilder {
   private(set) var definitions: [StoredDefinition] = []
   private(set) var names: [String] = []
   private(set) var contexts: [EventContext] = []
-  private(set) var boots: [UUID?] = []
+  private(set) var origins: [EventBlock.Origin] = []
 
   /// The core's numbers of the last event's definition and context: mostly those of the next event, too.
   private var lastDefinition: UInt64?
@@ -30,6 +30,7 @@ struct EventBlockBuilder {
   private var lastScope: [UInt8] = []
   private var lastName: [UInt8] = []
   private var lastBoot: UInt128?
+  private var lastHost: [UInt8] = []
   /// The marks by the last definition, name and context.
   private var definitionMarks: EventBlock.Marks = []
   private var nameIsOfTheLog = false
@@ -53,7 +54,7 @@ struct EventBlockBuilder {
       definitionMarks = definition.isOfTheLog ? .isOfTheLog : definition.isPlain ? .isPlain : []
     }
     noteContext(event, context)
-    noteBoot(event)
+    noteOrigin(event)
     var name: Int32 = -1
     var marks = definitionMarks
     if event.type == LogHandle.dynamicType {
@@ -69,7 +70,7 @@ struct EventBlockBuilder {
         offset: event.offset, id: EventID(opening: event.id.opening, sequence: event.id.sequence), time: event.time_ns,
         monotonic: event.monotonic_ns, start: UInt32(start), count: UInt32(event.payload_bytes),
         scopeCount: event.scope_bytes, definition: UInt32(definitions.count - 1), name: name,
-        context: UInt32(contexts.count - 1), boot: UInt32(boots.count - 1), marks: marks))
+        context: UInt32(contexts.count - 1), origin: UInt32(origins.count - 1), marks: marks))
   }
 
   private mutating func indexOfName(_ event: weir_event) -> Int32 {
@@ -83,11 +84,13 @@ struct EventBlockBuilder {
     return Int32(names.count - 1)
   }
 
-  private mutating func noteBoot(_ event: weir_event) {
-    let bytes = withUnsafeBytes(of: event.boot_id) { $0.loadUnaligned(as: UInt128.self) }
-    guard lastBoot != bytes else { return }
-    lastBoot = bytes
-    boots.append(UUID(boot: event.boot_id))
+  private mutating func noteOrigin(_ event: weir_event) {
+    let boot = withUnsafeBytes(of: event.boot_id) { $0.loadUnaligned(as: UInt128.self) }
+    let host = UnsafeRawBufferPointer(start: event.host, count: Int(event.host_bytes))
+    guard lastBoot != boot || !Self.equal(lastHost, host) else { return }
+    lastBoot = boot
+    lastHost = Array(host)
+    origins.append(EventBlock.Origin(event))
   }
 
   private mutating func noteContext(_ event: weir_event, _ context: () -> EventContext) {

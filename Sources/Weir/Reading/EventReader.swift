@@ -203,9 +203,7 @@ public final class EventReader {
   }
 
   private func report(_ core: weir_skip) {
-    let skip = Skip(
-      firstOffset: core.first_offset, count: core.count, file: text(ofCArray: core.file), position: core.position,
-      bytes: core.bytes, reason: core.reason.map { String(cString: $0) } ?? "", isRemoval: core.removed != 0)
+    let skip = Skip(core)
     skippedCount += 1
     if skipped.count < Self.maximumSkipped { skipped.append(skip) }
     onSkip?(skip)
@@ -225,7 +223,8 @@ public final class EventReader {
       offset: event.offset, id: EventID(opening: event.id.opening, sequence: event.id.sequence),
       time: Timestamp(nanosecondsSince1970: event.time_ns), name: name, fields: fields,
       declaration: definition.declaration, context: contexts.context(of: event),
-      monotonicNanoseconds: event.monotonic_ns == .min ? nil : event.monotonic_ns, bootID: UUID(boot: event.boot_id))
+      monotonicNanoseconds: event.monotonic_ns == .min ? nil : event.monotonic_ns, bootID: UUID(boot: event.boot_id),
+      host: EventBlock.Origin.host(of: event))
   }
 
   /// Returns the event's definition, parsed once. The cache is emptied when it is full, which happens only to logs with
@@ -265,6 +264,25 @@ extension EventReader {
       if found.sequence == id.sequence, found.opening == id.opening { return stored(event.pointee) }
     }
     return nil
+  }
+}
+
+extension EventReader.Skip {
+  init(_ core: weir_skip) {
+    self.init(
+      firstOffset: core.first_offset, count: core.count, file: text(ofCArray: core.file), position: core.position,
+      bytes: core.bytes, reason: core.reason.map { String(cString: $0) } ?? "", isRemoval: core.removed != 0)
+  }
+}
+
+extension EventBlock.Origin {
+  init(_ event: weir_event) {
+    self.init(boot: UUID(boot: event.boot_id), host: Self.host(of: event))
+  }
+
+  static func host(of event: weir_event) -> String? {
+    guard let host = event.host else { return nil }
+    return String(decoding: UnsafeRawBufferPointer(start: host, count: Int(event.host_bytes)), as: UTF8.self)
   }
 }
 

@@ -59,7 +59,7 @@ package struct SegmentSummary: Hashable, Sendable {
   /// The name of the log's directory at a destination.
   package var logName: String { SegmentFile.name(ofLog: logID) }
 
-  fileprivate static func checked(_ core: weir_segment, in directory: String) throws(WeirError) -> SegmentSummary {
+  static func checked(_ core: weir_segment, in directory: String) throws(WeirError) -> SegmentSummary {
     // Only a forged file ends before it begins.
     guard core.first_offset <= core.next_offset else {
       throw WeirError(.invalid, "a segment ends before it begins", path: directory)

@@ -31,6 +31,21 @@ struct OffsetRanges: Hashable, Sendable {
     if let last = offsets.last { ranges = [offsets.lowerBound...last] }
   }
 
+  /// Creates the offsets of these ranges, which must be in order.
+  init(ranges: [Range<Offset>]) {
+    for range in ranges where !range.isEmpty {
+      let last = range.upperBound - 1
+      if let before = self.ranges.last, before.upperBound + 1 == range.lowerBound {
+        self.ranges[self.ranges.count - 1] = before.lowerBound...last
+      } else if self.ranges.count < Self.maximumRanges {
+        self.ranges.append(range.lowerBound...last)
+      } else {
+        isComplete = false
+        return
+      }
+    }
+  }
+
   /// Decodes ``numbers``. Returns `nil` if the numbers are invalid.
   init?(numbers: [UInt64]) {
     guard numbers.count <= Self.maximumRanges * 2 + 1 else { return nil }

@@ -181,18 +181,27 @@ extension BatchLoop {
     case .cutShort(let reason): text = reason
     case nil: break
     }
+    noteCall(
+      segment.offsets, events: segment.eventCount, bytes: segment.byteCount, began, took, outcome, text,
+      rejected: rejected, retried: retried)
+  }
+
+  /// Notes a call with the events at these offsets among the provider's attempts.
+  func noteCall(
+    _ offsets: Range<Offset>, events: UInt64, bytes: Int, _ began: Timestamp, _ took: Duration,
+    _ outcome: Attempt.Outcome, _ answer: String, rejected: OffsetRanges, retried: OffsetRanges
+  ) {
     attempts.write(
       LoggedAttempt.Call(
-        number: UInt64(clamping: attemptsOfSegment), first: segment.offsets.lowerBound,
-        last: segment.offsets.last ?? segment.offsets.lowerBound, given: all, events: segment.eventCount,
-        bytes: UInt64(clamping: segment.byteCount), began: began, nanoseconds: took.wholeNanoseconds,
-        outcome: outcome.rawValue, answer: text.inOneLine(of: LoggedAttempt.answerBytes), rejected: rejected,
-        retried: retried))
+        number: UInt64(clamping: attemptsOfSegment), first: offsets.lowerBound, last: offsets.last ?? offsets.lowerBound,
+        given: OffsetRanges(all: offsets), events: events, bytes: UInt64(clamping: bytes), began: began,
+        nanoseconds: took.wholeNanoseconds, outcome: outcome.rawValue,
+        answer: answer.inOneLine(of: LoggedAttempt.answerBytes), rejected: rejected, retried: retried))
   }
 
   // MARK: What an answer shows about the provider
 
-  private func succeeded() {
+  func succeeded() {
     backoff.succeeded()
     breaker.succeeded()
     stop = nil
@@ -200,7 +209,7 @@ extension BatchLoop {
     clear("provider")
   }
 
-  private func failed(_ reason: String, retryAfter: Duration? = nil) {
+  func failed(_ reason: String, retryAfter: Duration? = nil) {
     let now = clock.now
     stop = nil
     quietUntil = max(quietUntil, now + backoff.failed(retryAfter: retryAfter, random: configuration.random()))
@@ -209,7 +218,7 @@ extension BatchLoop {
     report(reason, "provider")
   }
 
-  private func stopped(_ reason: String) {
+  func stopped(_ reason: String) {
     let line = reason.inOneLine(of: LoggedAttempt.answerBytes)
     let random = configuration.random()
     if stop == nil {
@@ -221,7 +230,7 @@ extension BatchLoop {
     report("delivery is stopped: \(reason)", "provider")
   }
 
-  private func unanswered(_ name: String) {
+  func unanswered(_ name: String) {
     switch cutShort {
     case .shutdown: report("\(name) was cancelled because the dispatcher is shutting down", "provider")
     case .removal, .abandonment: break
@@ -265,7 +274,7 @@ extension BatchLoop {
   // MARK: Waiting
 
   /// Makes a call and waits for its answer; `nil` if it did not come in time. A later answer is ignored.
-  private func answer(_ body: @escaping @Sendable () async throws -> [Verdict]) -> DeliveryAnswer? {
+  func answer(_ body: @escaping @Sendable () async throws -> [Verdict]) -> DeliveryAnswer? {
     let call = ProviderCall(shared.alarm) {
       do {
         return .verdicts(try await body())

@@ -16,6 +16,8 @@ final class BatchLoop: WorkerLoop {
 
   var span: SettledSpan
   var segments: SegmentQueue
+  /// Of a provider that takes parts, and no segments.
+  var parts: PartQueue
   /// Every event below this offset was given to the provider or passed over.
   var seenEnd: Offset = 0
   /// The time of the next look for segments, and the pause after that look.
@@ -72,6 +74,7 @@ final class BatchLoop: WorkerLoop {
     keeper = try CursorKeeper(orders)
     span = SettledSpan(keeper.start)
     segments = SegmentQueue(directory, calls: calls)
+    parts = PartQueue(directory)
     pause = orders.configuration.firstPause
     backoff = BackoffState(orders.options.backoff)
     breaker = BreakerState(orders.options.backoff)
@@ -128,6 +131,10 @@ final class BatchLoop: WorkerLoop {
 
   private func deliverNext() {
     do throws(WeirError) {
+      if let provider = provider as? any PartProvider {
+        try deliverParts(provider)
+        return clear("reading")
+      }
       switch try segments.next(at: span.position) {
       case .segment(let name, let summary):
         pause = configuration.firstPause
@@ -203,7 +210,7 @@ final class BatchLoop: WorkerLoop {
   }
 
   /// When the segment that is being filled is to be sealed, by the age of what it holds.
-  private var sealTime: Duration? {
+  var sealTime: Duration? {
     guard let unsealed else { return nil }
     let policy = orders.options.flush
     var times: [Duration] = []
@@ -230,7 +237,7 @@ final class BatchLoop: WorkerLoop {
     if writerAwaited == nil { seenEnd = max(seenEnd, tally.nextOffset) }
   }
 
-  private func lookLater(at now: Duration) {
+  func lookLater(at now: Duration) {
     nextLook = now + pause
     pause = min(pause * 2, configuration.lastPause)
   }
@@ -256,7 +263,7 @@ final class BatchLoop: WorkerLoop {
   }
 
   /// Passes over offsets that no file has: they were removed, left out, or are lost.
-  private func passOver(upTo end: Offset) throws(WeirError) {
+  func passOver(upTo end: Offset) throws(WeirError) {
     unsealed = nil
     let tally = try LogDirectory(orders.log.directory).tally(from: end)
     let isRemoval = span.position < tally.firstOffset
@@ -319,6 +326,7 @@ final class BatchLoop: WorkerLoop {
       let rewind = try keeper.rewind(to: position).rewind
       span = SettledSpan(keeper.start)
       segments.forget()
+      parts.forget()
       seenEnd = 0
       attemptsOfSegment = 0
       signal(.demand)

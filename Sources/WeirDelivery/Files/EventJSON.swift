@@ -13,14 +13,15 @@ import WeirJSON
 /// }
 /// ```
 ///
-/// An event is one object on one line, with these keys, in this order. Only `monotonic`, `boot` and `kind` may be
-/// missing:
+/// An event is one object on one line, with these keys, in this order. Only `host`, `monotonic`, `boot` and `kind` may
+/// be missing:
 ///
 /// | key | value |
 /// |---|---|
 /// | `id` | the `EventID`: 32 hexadecimal digits |
 /// | `offset` | the `Offset` in the log |
 /// | `time` | the time of capture: RFC 3339 in UTC, with nanoseconds |
+/// | `host` | the host that captured the event, if the log was collected from other hosts |
 /// | `monotonic`, `boot` | for providers that ask: see ``DeliveryOptions/Annotations/monotonic`` |
 /// | `name` | the name under which the event is delivered |
 /// | `kind` | the event's kind (`page_view`, `page_action` or `system_action`), if it has one |
@@ -144,6 +145,10 @@ extension EventJSON {
     JSONText.append(literal: ",\"time\":\"", to: &bytes)
     stored.time.append(to: &bytes)
     JSONText.append(literal: "\"", to: &bytes)
+    if let host = stored.host {
+      JSONText.append(literal: ",\"host\":", to: &bytes)
+      JSONText.append(host, to: &bytes)
+    }
     if let clock {
       JSONText.append(literal: ",\"monotonic\":", to: &bytes)
       append(.int(clock.nanoseconds), to: &bytes)

@@ -36,7 +36,8 @@ extension StoredEvent {
     guard !paths.isEmpty else { return event }
     return StoredEvent(
       offset: offset, id: id, time: time, name: name, fields: event.fields.redacted(at: paths),
-      declaration: declaration, context: event.context, monotonicNanoseconds: monotonicNanoseconds, bootID: bootID)
+      declaration: declaration, context: event.context, monotonicNanoseconds: monotonicNanoseconds, bootID: bootID,
+      host: host)
   }
 }
 

@@ -1,0 +1,223 @@
+// BatchLoop, parts: delivers parts of a log, as a broker's messages, whether their segments are sealed or not.
+
+import Weir
+
+/// The parts of a log that were cut, and what comes after them. Belongs to the loop of one provider.
+struct PartQueue {
+  private let directory: String
+  private var cutter: LogCutter?
+  /// Where the cutter goes on.
+  private var position: Offset = 0
+  /// How many bytes an event has in a part, as the last full part has it.
+  private var bytesAnEvent = 24.0
+
+  init(_ directory: String) {
+    self.directory = directory
+  }
+
+  /// What lies at a position.
+  enum Found {
+    /// Parts that follow on one another, and whether more events follow them.
+    case parts([LogPart], more: Bool)
+    /// No file has the offsets below this one.
+    case gap(until: Offset)
+    case nothing
+  }
+
+  /// Whether so many events fill a part.
+  func isFull(_ events: UInt64, _ provider: any PartProvider) -> Bool {
+    Double(events) * bytesAnEvent >= Double(provider.largestPart)
+  }
+
+  /// Makes the next call open the files again.
+  mutating func forget() {
+    cutter = nil
+  }
+
+  mutating func next(at offset: Offset, for provider: any PartProvider) throws(WeirError) -> Found {
+    do throws(WeirError) {
+      if cutter == nil || position != offset {
+        cutter = try LogCutter(directory: directory, from: offset)
+        position = offset
+      }
+      return try cut(provider)
+    } catch {
+      forget()
+      throw error
+    }
+  }
+
+  private mutating func cut(_ provider: any PartProvider) throws(WeirError) -> Found {
+    var parts: [LogPart] = []
+    var bytes = 0
+    while let cutter, bytes < provider.bytesAtOnce {
+      let most = min(max(provider.largestPart, LogCutter.leastBytes), LogCutter.mostBytes)
+      switch try cutter.next(atMost: most) {
+      case .part(let part):
+        // A gap before the part is told by the position.
+        guard part.summary.offsets.lowerBound == position else {
+          let start = part.summary.offsets.lowerBound
+          forget()
+          return parts.isEmpty ? .gap(until: start) : .parts(parts, more: true)
+        }
+        parts.append(part)
+        position = part.summary.offsets.upperBound
+        bytes += part.bytes.count
+        let events = part.summary.offsets.count
+        if part.bytes.count > most / 2, events > 0 { bytesAnEvent = Double(part.bytes.count) / Double(events) }
+      // The next part says where the log goes on.
+      case .skip: break
+      case .end: return parts.isEmpty ? .nothing : .parts(parts, more: false)
+      }
+    }
+    return .parts(parts, more: true)
+  }
+}
+
+extension BatchLoop {
+  /// Gives the next parts, if there are any that are due.
+  func deliverParts(_ provider: any PartProvider) throws(WeirError) {
+    let end = orders.log.nextOffset
+    if let end {
+      // In the process that captures, nothing is cut before it is due.
+      guard end > max(span.position, seenEnd) else { return caughtUp(with: end) }
+      noteUnsealed(upTo: end)
+      guard isDue(at: clock.now) || parts.isFull(end - span.position, provider) else { return waitUntilDue() }
+    }
+    switch try parts.next(at: span.position, for: provider) {
+    case .gap(let until): try passOver(upTo: until)
+    case .nothing:
+      if let end { return caughtUp(with: end) }
+      try caughtUpWithOthers()
+    case .parts(let cut, let more):
+      if end == nil, !more, let last = cut.last {
+        noteUnsealed(upTo: last.summary.offsets.upperBound)
+        guard isDue(at: clock.now) || cut.count > 1 else {
+          parts.forget()
+          return waitUntilDue()
+        }
+      }
+      pause = configuration.firstPause
+      try give(cut, to: provider)
+      if !more { unsealed = nil }
+    }
+  }
+
+  /// Everything that the files have was given.
+  private func caughtUp(with end: Offset) {
+    unsealed = nil
+    flushTarget = nil
+    writerAwaited = nil
+    seenEnd = max(seenEnd, end)
+    lookLater(at: clock.now)
+  }
+
+  /// The same beside another process. What a dead process left in its lanes waits for the next opening.
+  private func caughtUpWithOthers() throws(WeirError) {
+    unsealed = nil
+    lookLater(at: clock.now)
+    guard isAsked else { return }
+    let tally = try LogDirectory(orders.log.directory).tally(from: span.position)
+    isAsked = false
+    writerAwaited = tally.pending > 0 ? ordersTaken : nil
+    if writerAwaited == nil { seenEnd = max(seenEnd, tally.nextOffset) }
+  }
+
+  private func noteUnsealed(upTo end: Offset) {
+    let now = clock.now
+    let first = unsealed?.first ?? now
+    let last = unsealed?.end == end ? unsealed?.last ?? now : now
+    unsealed = (first, last, end)
+  }
+
+  private func isDue(at now: Duration) -> Bool {
+    if isAsked || flushTarget.map({ $0 > span.position }) ?? false { return true }
+    return sealTime.map { $0 <= now } ?? false
+  }
+
+  private func waitUntilDue() {
+    lookLater(at: clock.now)
+    if let due = sealTime { nextLook = min(nextLook, due) }
+  }
+
+  /// Gives parts to the provider, and settles those that it has.
+  private func give(_ cut: [LogPart], to provider: any PartProvider) throws(WeirError) {
+    guard let first = cut.first?.summary, let last = cut.last?.summary else { return }
+    attemptsOfSegment += 1
+    let bytes = cut.reduce(0) { $0 + $1.bytes.count }
+    let began = Timestamp.now
+    let start = clock.now
+    let given = answer { try await provider.deliver(cut) }
+    guard ending != .abandonment else { return }
+    quietUntil = max(quietUntil, start + orders.options.budget.pause(after: bytes))
+    let offsets = first.offsets.lowerBound..<last.offsets.upperBound
+    let events = cut.reduce(0) { $0 + $1.summary.events }
+    note(offsets, settledBy: given, cut, events: events, bytes: bytes, began, clock.now - start)
+    switch given {
+    case .verdicts(let verdicts): try apply(verdicts, to: cut)
+    case .stopped(let reason): stopped(reason)
+    case .refused(let reason), .failed(let reason): failed(reason)
+    case .cutShort(let reason): report(reason, "provider")
+    case nil: unanswered("deliver(_:)")
+    }
+    publish()
+  }
+
+  /// Settles the parts up to the first one that is to come again.
+  private func apply(_ verdicts: [Verdict], to cut: [LogPart]) throws(WeirError) {
+    guard verdicts.count == cut.count else {
+      return failed("the provider returned \(verdicts.count) verdicts for \(cut.count) parts")
+    }
+    for (part, verdict) in zip(cut, verdicts) {
+      switch verdict {
+      case .accepted:
+        succeeded()
+        accept(part)
+      case .rejected(let reason):
+        succeeded()
+        try bury(upTo: part.summary.offsets.upperBound, reason)
+      case .retry(let after):
+        let first = part.summary.offsets.lowerBound
+        return failed("the provider asked to retry the events from offset \(first) on", retryAfter: after)
+      }
+    }
+  }
+
+  private func accept(_ part: LogPart) {
+    let summary = part.summary
+    guard span.position == summary.offsets.lowerBound else { return }
+    var outcomes = Outcomes(overwritten: summary.overwritten, inHoles: summary.inHoles)
+    outcomes.acknowledged = summary.events
+    span.passed(upTo: summary.offsets.upperBound, outcomes)
+    attemptsOfSegment = 0
+  }
+
+  private func note(
+    _ offsets: Range<Offset>, settledBy answer: DeliveryAnswer?, _ cut: [LogPart], events: UInt64, bytes: Int,
+    _ began: Timestamp, _ took: Duration
+  ) {
+    var text = ""
+    var outcome = Attempt.Outcome.cancelled
+    var rejected: [Range<Offset>] = []
+    var retried = offsets
+    switch answer {
+    case .verdicts(let verdicts):
+      outcome = .verdicts
+      for (part, verdict) in zip(cut, verdicts) {
+        if case .retry = verdict { break }
+        retried = part.summary.offsets.upperBound..<offsets.upperBound
+        guard case .rejected(let reason) = verdict else { continue }
+        text = reason
+        rejected.append(part.summary.offsets)
+      }
+    case .refused(let reason): (outcome, text) = (.refused, reason)
+    case .stopped(let reason): (outcome, text) = (.stopped, reason)
+    case .failed(let reason): (outcome, text) = (.failed, reason)
+    case .cutShort(let reason): text = reason
+    case nil: break
+    }
+    noteCall(
+      offsets, events: events, bytes: bytes, began, took, outcome, text, rejected: OffsetRanges(ranges: rejected),
+      retried: OffsetRanges(all: retried))
+  }
+}
