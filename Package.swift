@@ -97,6 +97,8 @@ let package = Package(
       name: "WeirReconcile", dependencies: ["Weir", "WeirJSON", "WeirContracts", "WeirDelivery"],
       swiftSettings: swiftSettings
     ),
+    // The logs of many hosts in one, from the messages of a broker.
+    .target(name: "WeirFleet", dependencies: ["Weir"], swiftSettings: swiftSettings),
     // Swift code of contracts, at every build of a target that uses the plugin.
     .executableTarget(name: "WeirContractCode", dependencies: ["WeirContracts"], swiftSettings: swiftSettings),
     .plugin(name: "WeirContractPlugin", capability: .buildTool(), dependencies: ["WeirContractCode"]),
@@ -238,6 +240,9 @@ let package = Package(
     .testTarget(
       name: "WeirReconcileTests",
       dependencies: ["WeirReconcile", "Weir", "WeirDelivery", "WeirTesting", "TestSupport"],
+      swiftSettings: swiftSettings),
+    .testTarget(
+      name: "WeirFleetTests", dependencies: ["WeirFleet", "Weir", "WeirTesting", "TestSupport"],
       swiftSettings: swiftSettings),
     .testTarget(
       name: "WeirScopesTests",

@@ -14,7 +14,7 @@
 #include "read/reader.h"
 #include "system/error.h"
 
-enum { LEAST_PART_BYTES = 1024, LEAST_CUT_BYTES = 8 << 10, FIRST_RATIO = 4 };
+enum { LEAST_PART_BYTES = 1024, LEAST_CUT_BYTES = 256, FIRST_RATIO = 4 };
 #define MOST_PART_BYTES (UINT64_C(16) << 20)
 
 struct weir_cutter {
@@ -171,8 +171,12 @@ static int64_t pack(weir_cutter *cutter) {
 
 /* After a segment of so many bytes was packed to `packed`: how large the next one may be. */
 static void learn(weir_cutter *cutter, uint64_t bytes, uint64_t packed, uint64_t most) {
-  double fitting = (double)bytes * (double)most / (double)packed;
-  uint64_t largest = most * 16, next = packed > most ? (uint64_t)(fitting * 0.9) : cutter->segment_bytes;
+  uint64_t largest = most * 16, next = cutter->segment_bytes;
+  if (packed > most) {
+    /* Smaller in any case: what the segment has beside its records counts in `bytes`, and not in the next size. */
+    double fitting = (double)bytes * (double)most / (double)packed * 0.9, smaller = (double)next * 0.9;
+    next = (uint64_t)(fitting < smaller ? fitting : smaller);
+  }
   /* A part that was cut short by the log's end says little. */
   int full = bytes + bytes / 8 >= cutter->segment_bytes;
   if (packed <= most && full && packed < most - most / 8) next = cutter->segment_bytes + cutter->segment_bytes / 8;

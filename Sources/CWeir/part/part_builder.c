@@ -122,14 +122,14 @@ static uint32_t find_undefined(const part_builder *builder, const part_run *run,
   return count;
 }
 
-static int fits(const part_builder *builder, uint64_t more, uint32_t definitions, uint64_t bytes) {
+/* Whether `more` bytes of records fit, with definitions that have `bytes`. `first`: the segment has no record yet. */
+static int fits(const part_builder *builder, uint64_t more, uint32_t definitions, uint64_t bytes, int first) {
   const segment *segment = &builder->segment;
   uint64_t headers = definitions + 2;
   uint64_t used = builder->block.payload_bytes + more + headers * sizeof(block_header) + 2 * bytes;
-  if (segment->definitions_bytes + bytes > MOST_DEFINITIONS_BYTES && part_builder_has_any(builder)) return 0;
-  /* Beyond what was asked for, only the first record. */
-  uint64_t asked = segment->capacity - LEAST_ROOM;
-  if (part_builder_has_any(builder) && segment->at + used > asked) return 0;
+  /* Only the first record may need more than was asked for. */
+  uint64_t asked = segment->capacity - LEAST_ROOM, defined = segment->definitions_bytes + bytes;
+  if (!first && (segment->at + used > asked || defined > MOST_DEFINITIONS_BYTES)) return 0;
   return used <= segment_room(segment);
 }
 
@@ -175,7 +175,7 @@ static int64_t add_events(part_builder *builder, const part_run *run, uint64_t *
     }
     uint64_t payload = builder->block.payload_bytes + (at - from);
     int block_full = payload > 0 && payload + size > DRAIN_BLOCK_BYTES;
-    full = !fits(builder, at - from + size, undefined, definitions);
+    full = !fits(builder, at - from + size, undefined, definitions, !part_builder_has_any(builder) && pending == 0);
     if (pending > 0 && (undefined > 0 || block_full || full)) {
       append(builder, run, run->records + from, run->position + from, pending, at - from, first_ticks, last_ticks);
       taken += pending;
@@ -222,7 +222,7 @@ static int64_t add_notices(part_builder *builder, const part_run *run, uint64_t 
     const definition *known = run->find(run->context, builder->origin.opening, needed[i]);
     if (known && !is_defined(builder, needed[i])) definitions += entry_bytes(known);
   }
-  if (!fits(builder, *bytes, 2, definitions)) return 0;
+  if (!fits(builder, *bytes, 2, definitions, !part_builder_has_any(builder))) return 0;
   for (int i = 0; i < 2; i++) {
     if (is_defined(builder, needed[i])) continue;
     const definition *known = run->find(run->context, builder->origin.opening, needed[i]);

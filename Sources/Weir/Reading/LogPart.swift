@@ -35,6 +35,9 @@ package struct LogPart: Hashable, Sendable {
   package var summary: SegmentSummary
   /// What the part has, by lane; the last span is that of the offsets.
   package var spans: [LaneSpan]
+  /// Where the part before this one ended, for whoever sends them: the part's first offset, or a lower one if the log
+  /// has lost the offsets between.
+  package var follows: Offset
 
   /// Checks every byte of a part, down to the checksum of each capture. Throws `invalid` with the first problem, and
   /// `version` for a part that a newer version wrote.
@@ -54,12 +57,14 @@ package struct LogPart: Hashable, Sendable {
     self.bytes = bytes
     summary = try SegmentSummary.checked(segment, in: "")
     self.spans = spans.prefix(Int(count)).compactMap { LaneSpan($0) }
+    follows = summary.offsets.lowerBound
   }
 
   init(_ core: weir_part, in directory: String) throws(WeirError) {
     bytes = Array(UnsafeBufferPointer(start: core.bytes, count: Int(core.byte_count)))
     summary = try SegmentSummary.checked(core.segment, in: directory)
     spans = UnsafeBufferPointer(start: core.spans, count: Int(core.span_count)).compactMap { LaneSpan($0) }
+    follows = summary.offsets.lowerBound
   }
 }
 

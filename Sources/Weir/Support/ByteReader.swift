@@ -1,7 +1,9 @@
 // ByteReader: reads numbers, bytes and texts from untrusted bytes, never past their end.
 
 /// The bytes are not in the expected format. The reader of a log then returns them as they are.
-package struct Malformed: Error {}
+package struct Malformed: Error {
+  package init() {}
+}
 
 /// Reads bytes from front to back. The bytes must live at least as long as the reader.
 struct ByteReader {

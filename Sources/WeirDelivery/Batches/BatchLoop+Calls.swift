@@ -193,8 +193,9 @@ extension BatchLoop {
   ) {
     attempts.write(
       LoggedAttempt.Call(
-        number: UInt64(clamping: attemptsOfSegment), first: offsets.lowerBound, last: offsets.last ?? offsets.lowerBound,
-        given: OffsetRanges(all: offsets), events: events, bytes: UInt64(clamping: bytes), began: began,
+        number: UInt64(clamping: attemptsOfSegment), first: offsets.lowerBound,
+        last: offsets.last ?? offsets.lowerBound, given: OffsetRanges(all: offsets), events: events,
+        bytes: UInt64(clamping: bytes), began: began,
         nanoseconds: took.wholeNanoseconds, outcome: outcome.rawValue,
         answer: answer.inOneLine(of: LoggedAttempt.answerBytes), rejected: rejected, retried: retried))
   }

@@ -85,11 +85,14 @@ extension BatchLoop {
       guard isDue(at: clock.now) || parts.isFull(end - span.position, provider) else { return waitUntilDue() }
     }
     switch try parts.next(at: span.position, for: provider) {
-    case .gap(let until): try passOver(upTo: until)
+    case .gap(let until):
+      gapFrom = gapFrom ?? span.position
+      try passOver(upTo: until)
     case .nothing:
       if let end { return caughtUp(with: end) }
       try caughtUpWithOthers()
-    case .parts(let cut, let more):
+    case .parts(var cut, let more):
+      if let gapFrom { cut[0].follows = min(gapFrom, cut[0].follows) }
       if end == nil, !more, let last = cut.last {
         noteUnsealed(upTo: last.summary.offsets.upperBound)
         guard isDue(at: clock.now) || cut.count > 1 else {
@@ -189,6 +192,7 @@ extension BatchLoop {
     var outcomes = Outcomes(overwritten: summary.overwritten, inHoles: summary.inHoles)
     outcomes.acknowledged = summary.events
     span.passed(upTo: summary.offsets.upperBound, outcomes)
+    gapFrom = nil
     attemptsOfSegment = 0
   }
 

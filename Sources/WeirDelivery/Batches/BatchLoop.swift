@@ -18,6 +18,8 @@ final class BatchLoop: WorkerLoop {
   var segments: SegmentQueue
   /// Of a provider that takes parts, and no segments.
   var parts: PartQueue
+  /// Where the offsets begin that the log has lost before the next part.
+  var gapFrom: Offset?
   /// Every event below this offset was given to the provider or passed over.
   var seenEnd: Offset = 0
   /// The time of the next look for segments, and the pause after that look.

@@ -53,7 +53,7 @@
 
     private static let parts: Set<String> = [
       "lock", "ring", "ring.at", "ring.at.new", "ring.new", "start", "start.new", "recovery", "recovery.new",
-      "quarantine", "cursors", "violations", "dead-letters", "attempts",
+      "quarantine", "cursors", "violations", "dead-letters", "attempts", "collected", "collected.new",
     ]
 
     private static func isNumber(_ text: Substring) -> Bool {
