@@ -1032,9 +1032,9 @@ weir_status weir_collection_open(const char *directory, const weir_options *opti
  * its readers, and survive a power cut, once weir_collection_commit has answered WEIR_OK: all, or after a kill the first
  * ones of them. `*added`: how many events. A part must be whole: see weir_check_part.
  *
- * After an error of this call or of weir_collection_commit the collection takes nothing more: close it, and open it
- * again. Errors: INVALID (damaged bytes; the collection goes on), NO_SPACE (the disk, or the byte limit), VERSION, IO,
- * MEMORY, LIMIT.
+ * Errors: INVALID (the bytes do not begin as a part does) and VERSION, after which the collection goes on; INVALID (a
+ * part that is damaged within), NO_SPACE (the disk, or the byte limit), IO, MEMORY. After one of these, or after an
+ * error of weir_collection_commit, the collection takes nothing more: close it, and open it again.
  */
 weir_status weir_collection_add(weir_collection *collection, const uint8_t *bytes, uint64_t byte_count,
                                 const char *host, const weir_span *known, uint32_t known_count, uint64_t *added,

@@ -5,7 +5,7 @@
 #include "batch_check.h"
 #include "context_check.h"
 
-enum { SOURCES = 4, MOST_PARTS = 4096 };
+enum { SOURCES = 4 };
 
 /* A part that is kept, as a broker keeps it. */
 typedef struct kept_part {
@@ -17,12 +17,13 @@ typedef struct kept_part {
 } kept_part;
 
 typedef struct kept_parts {
-  kept_part items[MOST_PARTS];
-  uint64_t count;
+  kept_part *items;
+  uint64_t count, room;
 } kept_parts;
 
 static void free_parts(kept_parts *parts) {
   for (uint64_t i = 0; i < parts->count; i++) free(parts->items[i].bytes);
+  free(parts->items);
   free(parts);
 }
 
@@ -52,7 +53,7 @@ static void make_opening(const char *directory, uint64_t number) {
   uint32_t type = define_numbered(log), said = define_said(log);
   for (uint64_t thread = 0; thread < 1 + random_below(3); thread++) {
     if (random_below(2)) CHECK_EQUAL(set_context(log, random_below(3)), WEIR_OK);
-    capturing capturing = {log, type, said, number * 8 + thread, 1 + random_below(3000),
+    capturing capturing = {log, type, said, number * 8 + thread, 1 + random_below(800),
                            random_below(3) ? 0 : 1 + random_below(900)};
     pthread_t id;
     REQUIRE(pthread_create(&id, NULL, capture_some, &capturing) == 0);
@@ -71,7 +72,11 @@ static void make_source(const char *directory) {
 /* ---- Cutting ----------------------------------------------------------------------------------------------------- */
 
 static void keep(kept_parts *parts, const weir_part *part) {
-  REQUIRE(parts->count < MOST_PARTS);
+  if (parts->count == parts->room) {
+    parts->room = parts->room * 2 + 64;
+    parts->items = realloc(parts->items, parts->room * sizeof *parts->items);
+    REQUIRE(parts->items);
+  }
   kept_part *kept = &parts->items[parts->count++];
   kept->bytes = malloc(part->byte_count);
   REQUIRE(kept->bytes);
@@ -116,7 +121,7 @@ static void cut(const char *directory, uint64_t from, kept_parts *parts) {
   weir_cutter *cutter;
   weir_error error;
   REQUIRE(weir_cutter_open(directory, from, &cutter, &error) == WEIR_OK);
-  uint64_t most = UINT64_C(1024) << random_below(9), next = from;
+  uint64_t most = UINT64_C(2048) << random_below(8), next = from;
   for (;;) {
     weir_part part;
     uint64_t end = random_below(4) ? UINT64_MAX : next + 1 + random_below(500);

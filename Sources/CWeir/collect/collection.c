@@ -8,7 +8,7 @@
  * What is kept true:
  *   - A segment gets its name once all of it is on the disk. So a kill leaves the segments up to some offset, each as a
  *     whole, and temporary files, which the next opening removes.
- *   - The segments themselves say what was collected (weir_collection_read), so that nothing else has to agree with them.
+ *   - The segments themselves say what was collected (weir_collection_read), so nothing else has to agree with them.
  *   - The ring is closed: nobody captures here, so a recovery has nothing to drain.
  */
 #include <errno.h>

@@ -73,7 +73,8 @@ static void check_drained(checker *checker, const segment_scan *scan) {
       if (!same) *lane = (lane_progress){0};
       continue;
     }
-    if (same && !(scan->header.incompatible & SEGMENT_COLLECTED) && lane->known && (lane->loose ? drained.position < lane->to : drained.position != lane->to)) agrees = 0;
+    int follows = same && lane->known && !(scan->header.incompatible & SEGMENT_COLLECTED);
+    if (follows && (lane->loose ? drained.position < lane->to : drained.position != lane->to)) agrees = 0;
     *lane = (lane_progress){.to = drained.position, .known = 1};
   }
   if (agrees) return;

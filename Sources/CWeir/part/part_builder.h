@@ -3,7 +3,7 @@
  * checksum, which covers its opening, its lane and its position. Offsets may be others than before.
  *
  * What is kept true:
- *   - What a segment has of a lane is one stretch without a break, so that its first and last position say what is in it.
+ *   - What a segment has of a lane is one stretch without a break, so its first and last position say what is in it.
  *   - Every definition that a record needs comes before the record, and once more in the seal.
  */
 #ifndef WEIR_PART_BUILDER_H

@@ -256,7 +256,8 @@ static weir_status take_ring(recovery *recovery, int fd, ring_header *header) {
   }
   if (error != 0) return fail_system(recovery->error, error, "read", ring_path(recovery), place->name);
   const char *lost = recovery->lost; /* already set for a damaged locator */
-  const ring_word word = {recovery->held->log_id, header->log_id, header->opening, header->base_offset};
+  const ring_word word = {recovery->held->log_id, header->log_id, header->opening, header->base_offset,
+                          header->closed == 1};
   weir_status status = check_owner(recovery, &word, RING_NAME);
   if (status != WEIR_OK || recovery->lost != lost) return status;
   return attach_orphan(recovery, fd);
@@ -268,7 +269,7 @@ weir_status orphan_ring_open(recovery *recovery) {
   if (status != WEIR_OK || place->where == RING_VANISHED) return status;
   if (place->where == RING_CLOSED) {
     const ring_locator *closed = &place->locator;
-    const ring_word word = {recovery->held->log_id, closed->log_id, closed->opening, closed->next_offset};
+    const ring_word word = {recovery->held->log_id, closed->log_id, closed->opening, closed->next_offset, 1};
     return check_owner(recovery, &word, LOCATOR_NAME);
   }
   int fd = sys_open_write(place->directory, place->name);

@@ -132,7 +132,7 @@ static int check_owner(int directory, const segment_list *list, const ring_word 
  */
 static int check_closed(const orphan *ring, int directory, uint64_t log_id, const segment_list *list) {
   const ring_locator *closed = &ring->place.locator;
-  const ring_word word = {log_id, closed->log_id, closed->opening, closed->next_offset};
+  const ring_word word = {log_id, closed->log_id, closed->opening, closed->next_offset, 1};
   int error = check_owner(directory, list, &word, -ESTALE);
   ring_place now;
   if (error != -ESTALE || locator_find(directory, &now) != 0) return error == 0 ? -ENOENT : error;
@@ -143,7 +143,7 @@ static int check_closed(const orphan *ring, int directory, uint64_t log_id, cons
 
 static int check_orphan(orphan *ring, int directory, uint64_t log_id, const segment_list *list) {
   const ring_header *header = &ring->header;
-  const ring_word word = {log_id, header->log_id, header->opening, header->base_offset};
+  const ring_word word = {log_id, header->log_id, header->opening, header->base_offset, header->closed == 1};
   int error = check_owner(directory, list, &word, -EIDRM);
   if (error == 0) error = drained_read(&ring->drained, directory, log_id, list, header, ring->rebooted);
   if (error != 0 && error != -EIDRM) return error;

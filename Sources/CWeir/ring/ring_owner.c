@@ -47,8 +47,9 @@ static int ask(int directory, segment_scan *scan, const ring_word *word, ring_ow
   if (!scan->active && header->base_offset != scan->name_base) return 0; /* renamed: its place says nothing */
   int copy = is_copy(directory, scan);
   if (copy != 0) return copy < 0 ? copy : 0;
-  /* A segment that was collected was written while the ring was closed, and has no event of any ring here. */
-  if (header->opening == word->opening || (header->incompatible & SEGMENT_COLLECTED)) {
+  /* Segments are collected while the ring is closed, and have no event of any ring here. */
+  int collected = (header->incompatible & SEGMENT_COLLECTED) && word->closed;
+  if (header->opening == word->opening || collected) {
     *owner = RING_OWN;
     return 0;
   }

@@ -25,6 +25,7 @@ typedef struct ring_word {
   uint64_t ring_log_id; /* of the ring */
   uint64_t opening;
   uint64_t base_offset; /* the ring's first offset; if a close removed it, the offset after the last event */
+  int closed;           /* all of it is in segments */
 } ring_word;
 
 /*
