@@ -971,8 +971,9 @@ typedef struct weir_span {
 } weir_span;
 
 /*
- * Consecutive events of a log, of one opening, with all that belongs to them: a batch segment as FileFormat.md describes
- * it, in memory. The same events make the same bytes. Pointers are valid until the next call that gives a part.
+ * Consecutive events of a log, of one opening, with all that belongs to them: a batch segment as FileFormat.md
+ * describes it, in memory. The same events make the same bytes. Pointers are valid until the next call that gives a
+ * part.
  */
 typedef struct weir_part {
   const uint8_t *bytes;
@@ -993,10 +994,9 @@ typedef struct weir_cutter weir_cutter;
 weir_status weir_cutter_open(const char *directory, uint64_t from_offset, weir_cutter **cutter, weir_error *error);
 
 /*
- * The next part: WEIR_OK. It has events below `end_offset`, at most `most_bytes` (at least 1024), but at least one event,
- * however large that is. WEIR_END: there is none at present. WEIR_SKIPPED: see `skip`; call again. Errors: as of
- * weir_reader_next, and INVALID for the arguments. Cost: every event is copied, checked and compressed once; an event of
- * 64 bytes takes about 0.1 us.
+ * The next part: WEIR_OK. It has events below `end_offset`, at most `most_bytes` (at least 1024), but at least one
+ * event, however large that is. WEIR_END: there is none at present. WEIR_SKIPPED: see `skip`; call again. Errors: as of
+ * weir_reader_next, and INVALID for the arguments. Cost: every event is copied, checked and compressed once.
  */
 weir_status weir_cutter_next(weir_cutter *cutter, uint64_t end_offset, uint64_t most_bytes, weir_part *part,
                              weir_skip *skip, weir_error *error);
@@ -1011,7 +1011,7 @@ void weir_cutter_close(weir_cutter *cutter);
 weir_status weir_check_part(const uint8_t *bytes, uint64_t byte_count, weir_segment *segment, weir_span *spans,
                             uint32_t *span_count, weir_finding *finding, weir_error *error);
 
-/* ---- A log that is made of parts of other logs -------------------------------------------------------------------- */
+/* ---- A log that is made of parts of other logs ------------------------------------------------------------------- */
 
 /*
  * A log that collects: its events come from other logs, in parts, and keep their ids, times, contexts and checksums.
@@ -1020,17 +1020,18 @@ weir_status weir_check_part(const uint8_t *bytes, uint64_t byte_count, weir_segm
 typedef struct weir_collection weir_collection;
 
 /*
- * Opens a log to collect in, or makes one; recovers what was left. Of the options max_bytes, limit_policy, retain_bytes,
- * retain_ns, remove_delivered and create count. Belongs to one thread at a time, and starts none. Errors: as of weir_open.
+ * Opens a log to collect in, or makes one; recovers what was left. Of the options max_bytes, limit_policy,
+ * retain_bytes, retain_ns, remove_delivered and create count. Belongs to one thread at a time, and starts none. Errors:
+ * as of weir_open.
  */
 weir_status weir_collection_open(const char *directory, const weir_options *options, weir_collection **collection,
                                  weir_recovery *recovery, weir_error *error);
 
 /*
  * Adds a part, without what the `known` spans say is known already: by lane, in ascending order, any number for a lane.
- * `host`: where the events were captured, at most 64 bytes of UTF-8, without a zero. The part's events are in the log for
- * its readers, and survive a power cut, once weir_collection_commit has answered WEIR_OK: all, or after a kill the first
- * ones of them. `*added`: how many events. A part must be whole: see weir_check_part.
+ * `host`: where the events were captured, at most 64 bytes of UTF-8, without a zero. The part's events are in the log
+ * for its readers, and survive a power cut, once weir_collection_commit has answered WEIR_OK. A kill before that leaves
+ * the first ones of them, or none. `*added`: how many events. A part must be whole: see weir_check_part.
  *
  * Errors: INVALID (the bytes do not begin as a part does) and VERSION, after which the collection goes on; INVALID (a
  * part that is damaged within), NO_SPACE (the disk, or the byte limit), IO, MEMORY. After one of these, or after an
@@ -1040,7 +1041,7 @@ weir_status weir_collection_add(weir_collection *collection, const uint8_t *byte
                                 const char *host, const weir_span *known, uint32_t known_count, uint64_t *added,
                                 weir_error *error);
 
-/* Brings what was added to the disk, and to readers. `*next_offset`: the offset after the last event. Waits for the disk. */
+/* Brings what was added to the disk and to readers. `*next_offset`: after the last event. Waits for the disk. */
 weir_status weir_collection_commit(weir_collection *collection, uint64_t *next_offset, weir_error *error);
 
 /* As weir_set_delivered: removal follows with the next commit. */

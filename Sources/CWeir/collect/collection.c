@@ -27,7 +27,7 @@
 #include "system/error.h"
 #include "system/system.h"
 
-/* Segments of one opening grow to so many bytes before they are packed, and so many wait for a commit. */
+/* Segments of one opening grow to so many bytes before they are packed. So many wait for a commit, at most. */
 enum { COLLECTED_BYTES = 8 << 20, MOST_WAITING = 256 };
 
 /* A segment that has a temporary name. */
@@ -182,6 +182,35 @@ static int write_file(weir_collection *collection, uint64_t count) {
   return error;
 }
 
+/* Brings the waiting segments to the disk, and then their names. 0 or a negative errno. */
+static int name_all(weir_collection *collection) {
+  int directory = collection->held.directory, error = log_lock_check(&collection->held);
+  for (uint32_t i = 0; i < collection->waiting_count && error == 0; i++) {
+    error = sys_sync_data(collection->waiting[i].fd);
+  }
+  for (uint32_t i = 0; i < collection->waiting_count && error == 0; i++) {
+    char temporary[64], name[64];
+    batch_temporary_name(temporary, collection->waiting[i].base);
+    segment_list_batch_name(name, collection->waiting[i].base);
+    error = sys_rename_new(directory, temporary, name);
+  }
+  return error == 0 ? sys_sync_directory(directory) : error;
+}
+
+/* Gives the waiting segments their names, once they are on the disk. 0 or a negative errno. */
+static int end_waiting(weir_collection *collection) {
+  int error = collection->waiting_count > 0 ? name_all(collection) : 0;
+  for (uint32_t i = 0; i < collection->waiting_count && error == 0; i++) {
+    struct stat status;
+    const waiting_segment *each = &collection->waiting[i];
+    uint64_t bytes = sys_status(each->fd, &status) == 0 ? (uint64_t)status.st_blocks * 512 : each->bytes;
+    retention_sealed(collection->retention, each->base, each->bytes, bytes);
+    sys_close(each->fd);
+  }
+  if (error == 0) collection->waiting_count = 0;
+  return error;
+}
+
 /* Ends the segment that is being filled. 0 or a negative errno. */
 static int end_segment(weir_collection *collection) {
   part_builder *builder = &collection->builder;
@@ -262,8 +291,8 @@ static int add_run(addition *addition, part_run run, uint64_t offset) {
   while (run.count > 0) {
     int error = 0;
     if (!collection->begun) {
-      if (collection->waiting_count == MOST_WAITING) return -ENOBUFS;
-      error = begin_segment(collection, addition->scan, addition->host, offset);
+      if (collection->waiting_count == MOST_WAITING) error = end_waiting(collection);
+      if (error == 0) error = begin_segment(collection, addition->scan, addition->host, offset);
       fresh = 1;
     }
     if (error != 0) return error;
@@ -422,34 +451,11 @@ weir_status weir_collection_add(weir_collection *collection, const uint8_t *byte
 
 /* ---- Committing -------------------------------------------------------------------------------------------------- */
 
-/* Brings the waiting segments to the disk, and then their names. 0 or a negative errno. */
-static int name_all(weir_collection *collection) {
-  int directory = collection->held.directory, error = log_lock_check(&collection->held);
-  for (uint32_t i = 0; i < collection->waiting_count && error == 0; i++) {
-    error = sys_sync_data(collection->waiting[i].fd);
-  }
-  for (uint32_t i = 0; i < collection->waiting_count && error == 0; i++) {
-    char temporary[64], name[64];
-    batch_temporary_name(temporary, collection->waiting[i].base);
-    segment_list_batch_name(name, collection->waiting[i].base);
-    error = sys_rename_new(directory, temporary, name);
-  }
-  return error == 0 ? sys_sync_directory(directory) : error;
-}
-
 weir_status weir_collection_commit(weir_collection *collection, uint64_t *next_offset, weir_error *error) {
   if (collection->failed) return check_addition(collection, NULL, NULL, error);
   int result = end_segment(collection);
-  if (result == 0 && collection->waiting_count > 0) result = name_all(collection);
+  if (result == 0) result = end_waiting(collection);
   if (result != 0) return failure(collection, result, error);
-  for (uint32_t i = 0; i < collection->waiting_count; i++) {
-    struct stat status;
-    const waiting_segment *each = &collection->waiting[i];
-    uint64_t bytes = sys_status(each->fd, &status) == 0 ? (uint64_t)status.st_blocks * 512 : each->bytes;
-    retention_sealed(collection->retention, each->base, each->bytes, bytes);
-    sys_close(each->fd);
-  }
-  collection->waiting_count = 0;
   /* A segment that can't be removed only takes room. */
   if (collection->retention) retention_remove_due(collection->retention, 0);
   if (next_offset) *next_offset = collection->next_offset;
