@@ -76,7 +76,7 @@ package final class FleetCollector {
     durable = content.positions
   }
 
-  /// Where a source is to be read from: everything before is in the log. `nil` for a source that was never read.
+  /// The position at which to read a source on. Everything before the position is in the log. `nil` for a new source.
   package func position(of source: String) -> UInt64? { durable[source] }
 
   /// Takes a message. The source is a stream or a partition, and the position is the message's there.

@@ -26,8 +26,9 @@ struct weir_cutter {
   uint64_t packed_room;
   uint64_t most;          /* of the part before */
   uint64_t segment_bytes; /* of the segment that is packed to at most so many */
-  weir_skip skip;         /* lies after a part, and is to be told */
+  weir_skip skip;         /* of the next call, if `skips` is 1: it comes after the part that was given */
   int skips;
+  uint64_t from;          /* where the reader begins */
   weir_span spans[WEIR_MAX_LANES + 1];
 };
 
@@ -38,6 +39,7 @@ static weir_status open_reader(weir_cutter *cutter, uint64_t from, weir_error *e
   options.skip_lanes = 1;
   weir_reader_close(cutter->reader);
   cutter->reader = NULL;
+  cutter->from = from;
   return weir_reader_open(cutter->directory, &options, &cutter->reader, error);
 }
 
@@ -115,8 +117,8 @@ static uint32_t count_below(const record_run *run, uint64_t end_offset) {
 }
 
 /*
- * Fills a segment with records up to `end_offset`. WEIR_OK: it has some; or what the reader answers, if that comes
- * before the first one.
+ * Fills a segment with records up to `end_offset`. WEIR_OK: the segment has a record. Otherwise what the reader
+ * answered in place of the first record.
  */
 static weir_status fill(weir_cutter *cutter, uint64_t end_offset, weir_skip *skip, weir_error *error) {
   part_builder *builder = &cutter->builder;
@@ -218,7 +220,8 @@ weir_status weir_cutter_next(weir_cutter *cutter, uint64_t end_offset, uint64_t 
     return WEIR_SKIPPED;
   }
   for (;;) {
-    weir_status status = fill(cutter, end_offset, skip, error);
+    weir_status status = cutter->reader ? WEIR_OK : open_reader(cutter, cutter->from, error);
+    if (status == WEIR_OK) status = fill(cutter, end_offset, skip, error);
     if (status != WEIR_OK) return status;
     int64_t packed = pack(cutter);
     if (packed < 0) return fail_system(error, (int)packed, "pack a part of", cutter->directory, NULL);
@@ -235,7 +238,8 @@ weir_status weir_cutter_next(weir_cutter *cutter, uint64_t end_offset, uint64_t 
       return WEIR_OK;
     }
     cutter->skips = 0;
-    status = open_reader(cutter, builder->origin.base_offset, error);
-    if (status != WEIR_OK) return status;
+    weir_reader_close(cutter->reader);
+    cutter->reader = NULL;
+    cutter->from = builder->origin.base_offset;
   }
 }

@@ -35,8 +35,8 @@ package struct LogPart: Hashable, Sendable {
   package var summary: SegmentSummary
   /// What the part has, by lane; the last span is that of the offsets.
   package var spans: [LaneSpan]
-  /// Where the part before this one ended, for whoever sends them: the part's first offset, or a lower one if the log
-  /// has lost the offsets between.
+  /// The offset at which the part before this one ended. A lower offset than the part's first one says that the log has
+  /// lost the offsets between. Senders set this property.
   package var follows: Offset
 
   /// Checks every byte of a part, down to the checksum of each capture. Throws `invalid` with the first problem, and

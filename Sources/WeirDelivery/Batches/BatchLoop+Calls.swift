@@ -166,20 +166,14 @@ extension BatchLoop {
   private func note(_ segment: BatchSegment, _ answer: DeliveryAnswer?, _ began: Timestamp, _ took: Duration) {
     let all = OffsetRanges(all: segment.offsets)
     let none = OffsetRanges([])
-    var (outcome, text, rejected, retried) = (Attempt.Outcome.cancelled, "", none, all)
-    switch answer {
-    case .verdicts(let verdicts):
-      outcome = .verdicts
+    var (outcome, text) = answer.noted
+    var (rejected, retried) = (none, all)
+    if case .verdicts(let verdicts)? = answer {
       switch verdicts.first {
       case .accepted?: retried = none
       case .rejected(let reason)?: (text, rejected, retried) = (reason, all, none)
       case .retry?, nil: break
       }
-    case .refused(let reason): (outcome, text) = (.refused, reason)
-    case .stopped(let reason): (outcome, text) = (.stopped, reason)
-    case .failed(let reason): (outcome, text) = (.failed, reason)
-    case .cutShort(let reason): text = reason
-    case nil: break
     }
     noteCall(
       segment.offsets, events: segment.eventCount, bytes: segment.byteCount, began, took, outcome, text,
@@ -389,5 +383,19 @@ extension BatchLoop {
     report.state = currentState
     report.error = troubles.values.sorted().first
     shared.publish(report)
+  }
+}
+
+extension DeliveryAnswer? {
+  /// What is noted of an answer among the attempts: the outcome, and the provider's text.
+  var noted: (Attempt.Outcome, String) {
+    switch self {
+    case .verdicts: (.verdicts, "")
+    case .refused(let reason): (.refused, reason)
+    case .stopped(let reason): (.stopped, reason)
+    case .failed(let reason): (.failed, reason)
+    case .cutShort(let reason): (.cancelled, reason)
+    case nil: (.cancelled, "")
+    }
   }
 }

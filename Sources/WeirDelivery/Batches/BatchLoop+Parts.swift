@@ -8,7 +8,7 @@ struct PartQueue {
   private var cutter: LogCutter?
   /// Where the cutter goes on.
   private var position: Offset = 0
-  /// How many bytes an event has in a part, as the last full part has it.
+  /// The bytes of the last full part, divided by its events.
   private var bytesAnEvent = 24.0
 
   init(_ directory: String) {
@@ -82,7 +82,7 @@ extension BatchLoop {
       // In the process that captures, nothing is cut before it is due.
       guard end > max(span.position, seenEnd) else { return caughtUp(with: end) }
       noteUnsealed(upTo: end)
-      guard isDue(at: clock.now) || parts.isFull(end - span.position, provider) else { return waitUntilDue() }
+      guard isDue() || parts.isFull(end - span.position, provider) else { return waitUntilDue() }
     }
     switch try parts.next(at: span.position, for: provider) {
     case .gap(let until):
@@ -95,7 +95,7 @@ extension BatchLoop {
       if let gapFrom { cut[0].follows = min(gapFrom, cut[0].follows) }
       if end == nil, !more, let last = cut.last {
         noteUnsealed(upTo: last.summary.offsets.upperBound)
-        guard isDue(at: clock.now) || cut.count > 1 else {
+        guard isAsked || isDue() || cut.count > 1 else {
           parts.forget()
           return waitUntilDue()
         }
@@ -133,9 +133,9 @@ extension BatchLoop {
     unsealed = (first, last, end)
   }
 
-  private func isDue(at now: Duration) -> Bool {
-    if isAsked || flushTarget.map({ $0 > span.position }) ?? false { return true }
-    return sealTime.map { $0 <= now } ?? false
+  private func isDue() -> Bool {
+    if let flushTarget, flushTarget > span.position { return true }
+    return sealTime.map { $0 <= clock.now } ?? false
   }
 
   private func waitUntilDue() {
@@ -200,13 +200,10 @@ extension BatchLoop {
     _ offsets: Range<Offset>, settledBy answer: DeliveryAnswer?, _ cut: [LogPart], events: UInt64, bytes: Int,
     _ began: Timestamp, _ took: Duration
   ) {
-    var text = ""
-    var outcome = Attempt.Outcome.cancelled
+    var (outcome, text) = answer.noted
     var rejected: [Range<Offset>] = []
     var retried = offsets
-    switch answer {
-    case .verdicts(let verdicts):
-      outcome = .verdicts
+    if case .verdicts(let verdicts)? = answer {
       for (part, verdict) in zip(cut, verdicts) {
         if case .retry = verdict { break }
         retried = part.summary.offsets.upperBound..<offsets.upperBound
@@ -214,11 +211,6 @@ extension BatchLoop {
         text = reason
         rejected.append(part.summary.offsets)
       }
-    case .refused(let reason): (outcome, text) = (.refused, reason)
-    case .stopped(let reason): (outcome, text) = (.stopped, reason)
-    case .failed(let reason): (outcome, text) = (.failed, reason)
-    case .cutShort(let reason): text = reason
-    case nil: break
     }
     noteCall(
       offsets, events: events, bytes: bytes, began, took, outcome, text, rejected: OffsetRanges(ranges: rejected),

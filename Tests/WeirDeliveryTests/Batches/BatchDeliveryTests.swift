@@ -107,7 +107,7 @@ private func files(in directory: String) throws -> [String: Data] {
 
 extension DeliveryOptions {
   /// Segments are sealed at a flush and at the end alone, so their number does not depend on who is quicker.
-  fileprivate static var whenAsked: DeliveryOptions {
+  static var whenAsked: DeliveryOptions {
     var options = DeliveryOptions.asCaptured
     options.flush.triggers = [.demand, .shutdown]
     return options
@@ -115,7 +115,7 @@ extension DeliveryOptions {
 }
 
 extension DeliveryReport {
-  fileprivate subscript(name: String) -> Entry? { entries.first { $0.provider == name } }
+  subscript(name: String) -> Entry? { entries.first { $0.provider == name } }
 }
 
 struct BatchDeliveryTests {

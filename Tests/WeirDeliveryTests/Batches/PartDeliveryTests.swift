@@ -89,18 +89,6 @@ private func collect(_ parts: [LogPart], in directory: String) throws -> [Stored
   return try EventReader(directory: directory).all().filter { !$0.isNotice }
 }
 
-extension DeliveryOptions {
-  fileprivate static var whenAsked: DeliveryOptions {
-    var options = DeliveryOptions.asCaptured
-    options.flush.triggers = [.demand, .shutdown]
-    return options
-  }
-}
-
-extension DeliveryReport {
-  fileprivate subscript(name: String) -> Entry? { entries.first { $0.provider == name } }
-}
-
 struct PartDeliveryTests {
   @Test func `parts have every event once, as captured, and no segment is sealed for them`() async throws {
     try await withDirectoryAsync { directory in
@@ -201,6 +189,26 @@ struct PartDeliveryTests {
       #expect(events.map(\.id) == captured)
       // Nothing came twice: the first part was settled before the stop.
       #expect(broker.kept.map(\.summary.events).reduce(0, +) == 2_000)
+    }
+  }
+
+  @Test func `in the process that captures, events wait for the interval, also after the start`() async throws {
+    try await withDirectoryAsync { directory in
+      let tracker = try Tracker(directory: directory + "/log", configuration: quiet { $0.whenFull = .block })
+      let broker = PartsInMemory()
+      let dispatcher = try Dispatcher(tracker, configuration: configuration())
+      var options = DeliveryOptions.asCaptured
+      options.flush.triggers = [.start, .interval, .shutdown]
+      options.flush.interval = .seconds(3_600)
+      try dispatcher.start()
+      try dispatcher.add(batchesTo: broker, options: options)
+      for _ in 0..<10 {
+        try capture(1, in: tracker)
+        try await Task.sleep(for: .milliseconds(20))
+      }
+      #expect(await dispatcher.shutdown(budget: patience)["broker"]?.pending == 0)
+      // At the end alone, and not one call an event.
+      #expect(broker.calls.count <= 3)
     }
   }
 }
