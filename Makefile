@@ -19,7 +19,8 @@ endif
 SWIFT_SOURCES = Package.swift Sources Tests Benchmarks
 
 .PHONY: help build demo libcweir install-free test test-c test-swift crash fuzz stress bench format lint clean \
-        need-swift need-lz4 need-lz4-tool need-zlib need-ncurses need-c need-python need-strace
+        need-swift need-lz4 need-lz4-tool need-zlib need-ncurses need-brokers need-nats-server need-c need-python \
+        need-strace
 
 help:
 	@echo 'make build         release build of the libraries and of the tool, $(BUILD)/release/weir'
@@ -76,6 +77,15 @@ need-zlib:
 need-ncurses:
 	@[ -e /usr/include/ncurses.h ] || $(call install,libncurses-dev)
 
+# Brokers, to deliver to and to collect from.
+need-brokers:
+	@[ -e /usr/include/nats/nats.h ] || $(call install,libnats-dev)
+	@[ -e /usr/include/librdkafka/rdkafka.h ] || $(call install,librdkafka-dev)
+
+# The tests start such servers.
+need-nats-server:
+	@command -v nats-server >/dev/null 2>&1 || $(call install,nats-server)
+
 # The tests have batch segments read by it.
 need-lz4-tool:
 	@command -v lz4 >/dev/null 2>&1 || $(call install,lz4)
@@ -96,9 +106,9 @@ SWIFT_BUILD = $(SWIFT) build -j $(JOBS) --scratch-path $(BUILD) $(SWIFT_FLAGS)
 # The tests are of everything; a release build leaves swift-syntax out, which alone would take minutes. Without debug
 # information the tests are built in a tenth less of processor time: make SWIFT_FLAGS='-debug-info-format dwarf' has it.
 # The index for editors takes another tenth, and SwiftPM finds the tests by it.
-TEST_TRAITS = --traits Tool,Macros,YAML,HTTP,Collector,Lifecycle,Metrics,Configuration,Monitor
+TEST_TRAITS = --traits Tool,Macros,YAML,HTTP,Collector,Lifecycle,Metrics,Configuration,Monitor,NATS
 TEST_BUILD = $(SWIFT) build -j $(JOBS) --scratch-path $(BUILD) -debug-info-format none $(SWIFT_FLAGS) $(TEST_TRAITS)
-BUILD_TRAITS = --traits Tool,YAML,HTTP,Collector,Monitor
+BUILD_TRAITS = --traits Tool,YAML,HTTP,Collector,Monitor,NATS
 # A few tests at a time: all 1,200 begun at once stand in one queue of as many threads as there are cores, where each
 # step of a test waits for a step of every other, and time-outs that are generous end. For the same reason the tests
 # that wait for processes, and hold a thread while they do, have a run of their own.
@@ -111,16 +121,17 @@ demo: need-swift need-lz4
 	$(SWIFT_BUILD) -c release --traits Tool --product weir
 	$(BUILD)/release/weir demo
 
-build: need-swift need-lz4 need-zlib need-ncurses
+build: need-swift need-lz4 need-zlib need-ncurses need-brokers
 	$(SWIFT_BUILD) -c release $(BUILD_TRAITS)
 
 # ---- Test ------------------------------------------------------------------------------------------------------------
 
-test: need-swift need-lz4 need-lz4-tool need-zlib need-ncurses need-c need-strace need-python
+test: need-swift need-lz4 need-lz4-tool need-zlib need-ncurses need-brokers need-nats-server need-c need-strace \
+      need-python
 	@$(MAKE) --no-print-directory test-c
 	@$(MAKE) --no-print-directory test-swift
 
-crash: need-swift need-lz4 need-lz4-tool need-zlib need-ncurses need-strace
+crash: need-swift need-lz4 need-lz4-tool need-zlib need-ncurses need-brokers need-strace
 	$(TEST_BUILD) --build-tests
 	WEIR_LONG=1 WEIR_KILLS=$${WEIR_KILLS:-200} $(SWIFT_TEST) --filter EndToEndTests
 

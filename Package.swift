@@ -34,6 +34,9 @@ let package = Package(
     .library(name: "WeirConfiguration", targets: ["WeirConfiguration"]),
     .library(name: "WeirMonitor", targets: ["WeirMonitor"]),
     .library(name: "WeirReconcile", targets: ["WeirReconcile"]),
+    .library(name: "WeirFleet", targets: ["WeirFleet"]),
+    .library(name: "WeirNATS", targets: ["WeirNATS"]),
+    .library(name: "WeirKafka", targets: ["WeirKafka"]),
     .library(name: "WeirTesting", targets: ["WeirTesting"]),
     .executable(name: "weir", targets: ["WeirToolMain"]),
     .plugin(name: "WeirContractPlugin", targets: ["WeirContractPlugin"]),
@@ -48,6 +51,8 @@ let package = Package(
     .trait(name: "Metrics", description: "WeirMetrics, all counts as metrics: fetches swift-metrics."),
     .trait(name: "Configuration", description: "WeirConfiguration, plans from it: fetches swift-configuration."),
     .trait(name: "Monitor", description: "WeirMonitor, a live page of a log, also in the tool: fetches hummingbird."),
+    .trait(name: "NATS", description: "WeirNATS, batches through NATS JetStream, also in the tool: needs nats.c."),
+    .trait(name: "Kafka", description: "WeirKafka, batches through Kafka, also in the tool: needs librdkafka."),
     .trait(
       name: "Collector", description: "The tool's command collect, an endpoint for tests: fetches hummingbird.",
       enabledTraits: ["Tool"]),
@@ -71,6 +76,8 @@ let package = Package(
     .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"])]),
     .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(name: "CNcurses", providers: [.apt(["libncurses-dev"])]),
+    .systemLibrary(name: "CNATS", providers: [.apt(["libnats-dev"])]),
+    .systemLibrary(name: "CKafka", providers: [.apt(["librdkafka-dev"])]),
     .target(name: "CWeir", dependencies: ["CLZ4"], cSettings: cSettings),
     // Capture and reading back. Everything on the path of a capture is in here: it inlines into the user's code.
     .target(
@@ -98,7 +105,21 @@ let package = Package(
       swiftSettings: swiftSettings
     ),
     // The logs of many hosts in one, from the messages of a broker.
-    .target(name: "WeirFleet", dependencies: ["Weir"], swiftSettings: swiftSettings),
+    .target(name: "WeirFleet", dependencies: ["Weir", "WeirDelivery"], swiftSettings: swiftSettings),
+    .target(
+      name: "WeirNATS",
+      dependencies: [
+        "Weir", "WeirDelivery", "WeirFleet", .target(name: "CNATS", condition: .when(traits: ["NATS"])),
+      ],
+      swiftSettings: swiftSettings
+    ),
+    .target(
+      name: "WeirKafka",
+      dependencies: [
+        "Weir", "WeirDelivery", "WeirFleet", .target(name: "CKafka", condition: .when(traits: ["Kafka"])),
+      ],
+      swiftSettings: swiftSettings
+    ),
     // Swift code of contracts, at every build of a target that uses the plugin.
     .executableTarget(name: "WeirContractCode", dependencies: ["WeirContracts"], swiftSettings: swiftSettings),
     .plugin(name: "WeirContractPlugin", capability: .buildTool(), dependencies: ["WeirContractCode"]),
@@ -199,7 +220,7 @@ let package = Package(
       name: "WeirTool",
       dependencies: [
         "Weir", "WeirJSON", "WeirContracts", "WeirDelivery", "WeirYAML", "WeirHTTP", "WeirCollector", "WeirMonitor",
-        "WeirReconcile",
+        "WeirReconcile", "WeirFleet", "WeirNATS", "WeirKafka",
         .product(name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["Tool"])),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -243,6 +264,13 @@ let package = Package(
       swiftSettings: swiftSettings),
     .testTarget(
       name: "WeirFleetTests", dependencies: ["WeirFleet", "Weir", "WeirTesting", "TestSupport"],
+      swiftSettings: swiftSettings),
+    .testTarget(
+      name: "WeirNATSTests",
+      dependencies: [
+        "WeirNATS", "WeirFleet", "WeirDelivery", "Weir", "WeirTesting", "TestSupport",
+        .target(name: "CNATS", condition: .when(traits: ["NATS"])),
+      ],
       swiftSettings: swiftSettings),
     .testTarget(
       name: "WeirScopesTests",

@@ -13,7 +13,8 @@
 # builds come to stretches that one processor does alone.
 .PHONY: test-swift-parts test-packages test-end-to-end test-release test-swift-again test-quickstart
 
-test-swift: need-swift need-lz4 need-lz4-tool need-zlib need-ncurses need-c need-strace need-python need-browser
+test-swift: need-swift need-lz4 need-lz4-tool need-zlib need-ncurses need-brokers need-nats-server need-c need-strace \
+            need-python need-browser
 	$(TEST_BUILD) --build-tests
 	@$(MAKE) --no-print-directory test-swift-symbols
 	@$(MAKE) --no-print-directory -j 3 --output-sync=target test-swift-parts
@@ -42,7 +43,7 @@ FILTER =
 SWIFT_AGAIN = $(if $(FILTER),env $(SWIFT_TEST) --filter '$(FILTER)',$(MAKE) --no-print-directory test-packages \
               test-end-to-end)
 
-test-swift-again: need-swift need-lz4 need-lz4-tool need-zlib need-ncurses need-strace
+test-swift-again: need-swift need-lz4 need-lz4-tool need-zlib need-ncurses need-brokers need-strace
 	$(TEST_BUILD) --build-tests
 	LOG=$(BUILD)/again.log Tests/again.sh $(TIMES) $(SWIFT_AGAIN)
 
@@ -79,7 +80,7 @@ test-quickstart: need-swift need-python
 # the same beside a provider that is dead. With the release tool: a million events take a debug build too long.
 .PHONY: delivery-crash
 
-delivery-crash: need-swift need-lz4 need-lz4-tool need-zlib need-ncurses
+delivery-crash: need-swift need-lz4 need-lz4-tool need-zlib need-ncurses need-brokers
 	$(SWIFT_BUILD) -c release $(BUILD_TRAITS) --product weir
 	$(TEST_BUILD) --build-tests
 	WEIR_LONG_DELIVERY=1 WEIR_TOOL=$(abspath $(BUILD))/release/weir \

@@ -2,6 +2,7 @@
 
 #if HTTP
   import Weir
+  import WeirDelivery
 
   #if canImport(FoundationEssentials)
     import FoundationEssentials

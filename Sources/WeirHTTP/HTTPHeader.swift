@@ -1,13 +1,15 @@
 // HTTPHeader: a header of a request, whose value is never shown.
 
 #if HTTP
+  public import WeirDelivery
+
   #if canImport(FoundationEssentials)
     import FoundationEssentials
   #else
     import Foundation
   #endif
 
-  /// A header of a request. The value is a ``Secret``, because headers contain keys.
+  /// A header of a request. The value is a `Secret`, because headers contain keys.
   public struct HTTPHeader: Hashable, Sendable, CustomStringConvertible {
     /// The header's name, in any case.
     public var name: String

@@ -53,13 +53,13 @@
           143  ended by SIGTERM; the log was closed in order
           141  acknowledgements can't be written; the log was closed in order (record)
         """,
-      version: "0.1.0",
+      version: weirVersion,
       subcommands: [
         RecordCommand.self, CatCommand.self, ExportCommand.self, VerifyCommand.self, RecoverCommand.self,
         StatCommand.self, SchemaCommand.self, ContractCommand.self, PlanCommand.self, DeliverCommand.self,
         RedriveCommand.self, RewindCommand.self,
         DeadLettersCommand.self, JourneyCommand.self, MonitorCommand.self, ReconcileCommand.self, CollectCommand.self,
-        BatchCommand.self, DemoCommand.self,
+        FleetCommand.self, BatchCommand.self, DemoCommand.self,
       ])
 
     static func main() {

@@ -15,11 +15,11 @@ need-browser:
 	  command -v tmux >/dev/null 2>&1 && $(PYTHON_OF_SYSTEM) -c 'import selenium' 2>/dev/null || \
 	  $(call install,chromium chromium-driver python3-selenium tmux)
 
-test-monitor: need-swift need-lz4 need-zlib need-ncurses need-browser
+test-monitor: need-swift need-lz4 need-zlib need-ncurses need-brokers need-browser
 	@[ -x $(BUILD)/debug/weir ] || $(TEST_BUILD) --product weir
 	timeout -s KILL 1200 $(PYTHON_OF_SYSTEM) -B Tests/Monitor/terminal_test.py $(BUILD)/debug/weir
 	timeout -s KILL 1200 $(PYTHON_OF_SYSTEM) -B Tests/Monitor/page_test.py $(BUILD)/debug/weir $(TEST)
 
-screenshots: need-swift need-lz4 need-zlib need-ncurses need-browser
+screenshots: need-swift need-lz4 need-zlib need-ncurses need-brokers need-browser
 	@[ -x $(BUILD)/debug/weir ] || $(TEST_BUILD) --product weir
 	$(PYTHON_OF_SYSTEM) -B Tests/Monitor/screenshots.py $(BUILD)/debug/weir Sources/Weir/Weir.docc/Resources

@@ -23,7 +23,7 @@ docs: docs-modules
 	@$(MAKE) --no-print-directory test-docs
 	@echo 'docs: python3 -m http.server -d $(DOCS)/Weir.doccarchive, and http://localhost:8000/documentation/weir/'
 
-docs-modules: need-swift need-lz4 need-zlib need-ncurses
+docs-modules: need-swift need-lz4 need-zlib need-ncurses need-brokers
 	$(TEST_BUILD)
 
 docs-symbols:
@@ -31,7 +31,7 @@ docs-symbols:
 	@for module in $(DOCUMENTED); do \
 	  $(SWIFT) symbolgraph-extract -module-name $$module -target $(DOCS_TARGET) -minimum-access-level public \
 	    -skip-synthesized-members -I $(BUILD)/debug/Modules -I include \
-	    $(addprefix -I Sources/,CLZ4 CZlib CNcurses) \
+	    $(addprefix -I Sources/,CLZ4 CZlib CNcurses CNATS CKafka) \
 	    $(addprefix -Xcc -fmodule-map-file=,$(DOCS_C_MODULES)) -module-cache-path $(DOCS)/cache \
 	    -output-dir $(DOCS)/symbols || exit 1; \
 	done

@@ -29,7 +29,7 @@ private func cut(_ directory: String, from: Offset = 0, host: String, largest: I
   let cutter = try LogCutter(directory: directory, from: from)
   var sent: [Sent] = []
   while case .part(let part) = try cutter.next(atMost: largest) {
-    let headers = PartMessage(part, host: host, start: 0, pending: 0, sent: 0).headers.map { ($0.name, $0.value) }
+    let headers = PartMessage(part, host: host, sent: 0).headers.map { ($0.name, $0.value) }
     sent.append(Sent(headers: Dictionary(uniqueKeysWithValues: headers), bytes: part.bytes))
   }
   return sent

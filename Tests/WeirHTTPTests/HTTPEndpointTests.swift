@@ -3,6 +3,7 @@
 #if HTTP
   import Testing
   import Weir
+  import WeirDelivery
 
   @testable import WeirHTTP
 

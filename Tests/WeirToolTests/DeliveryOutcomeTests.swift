@@ -168,6 +168,7 @@
         try JSONSerialization.jsonObject(with: Data(try Table.json(report).utf8)) as? [String: Any])
       let keys = [
         "provider", "from", "offset", "accepted", "acknowledged", "rejected", "pending", "pending_since", "lost",
+        "durability",
         "rewound",
         "balanced", "stopped",
       ]

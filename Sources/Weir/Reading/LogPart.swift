@@ -36,8 +36,12 @@ package struct LogPart: Hashable, Sendable {
   /// What the part has, by lane; the last span is that of the offsets.
   package var spans: [LaneSpan]
   /// The offset at which the part before this one ended. A lower offset than the part's first one says that the log has
-  /// lost the offsets between. Senders set this property.
+  /// lost the offsets between. Senders set this property, and the next two.
   package var follows: Offset
+  /// The first offset that the sender was ever to send.
+  package var start: Offset = 0
+  /// The number of events and notices in the log behind this part, as far as the sender knows.
+  package var pending: UInt64 = 0
 
   /// Checks every byte of a part, down to the checksum of each capture. Throws `invalid` with the first problem, and
   /// `version` for a part that a newer version wrote.

@@ -72,6 +72,10 @@ public struct Ledger: Hashable, Sendable {
     /// The last error, or `nil` if there was none since the last success.
     public var error: String?
 
+    /// What the destination said last that its acknowledgements promise, in words, such as `written by 2 of 3 servers`;
+    /// `nil` for a destination that does not say it. Brokers do.
+    public var durability: String?
+
     /// The number of all events that the provider will not get.
     package var lostInAll: UInt64 { lost.values.reduce(0, &+) }
 

@@ -26,6 +26,9 @@ extension Dispatcher {
       entry.findOldest(in: log, from: report.position)
       return entry
     }
+    for index in entries.indices {
+      entries[index].durability = DurabilityFile.read(entries[index].provider, of: directory)
+    }
     if let others = try? LogDirectory(directory).entries(but: names) { entries += others }
     return Ledger(entries.sorted { $0.provider < $1.provider })
   }
@@ -84,6 +87,7 @@ extension LogDirectory {
         guard error.code == .version else { throw error }
         entry.error = error.message
       }
+      entry.durability = DurabilityFile.read(name, of: path)
       entries.append(entry)
     }
     return entries

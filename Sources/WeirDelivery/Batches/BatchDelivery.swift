@@ -16,6 +16,14 @@ extension DeliveryOptions {
     return options
   }
 
+  /// The options of a batch provider that is a broker, and takes parts of the log, sealed or not: those of ``asCaptured``,
+  /// but what waits leaves after a second.
+  public static var asParts: DeliveryOptions {
+    var options = asCaptured
+    options.flush.interval = .seconds(1)
+    return options
+  }
+
   /// Throws `invalid` for what nobody can do to a segment that leaves as a file.
   func validateForBatches(_ name: String, _ mapper: EventMapper) throws(WeirError) {
     let usual = DeliveryOptions()

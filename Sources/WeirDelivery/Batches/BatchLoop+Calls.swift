@@ -13,13 +13,23 @@ extension BatchLoop {
     }
     if given == nil, ending == .abandonment { return }
     switch given {
-    case .verdicts: isSetUp = true
+    case .verdicts:
+      isSetUp = true
+      noteDurability()
     case .stopped(let reason): stopped(reason)
     case .refused(let reason), .failed(let reason): failed("setup() failed: \(reason)")
     case .cutShort(let reason): report(reason, "provider")
     case nil: unanswered("setup()")
     }
     publish()
+  }
+
+  private func noteDurability() {
+    do throws(WeirError) {
+      try DurabilityFile.note(BatchDelivery(provider), of: orders.log.directory, calls: configuration.calls)
+    } catch {
+      report(error, "the durability's file")
+    }
   }
 
   /// Gives a segment to the provider, and settles it.

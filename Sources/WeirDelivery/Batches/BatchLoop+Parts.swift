@@ -101,8 +101,26 @@ extension BatchLoop {
         }
       }
       pause = configuration.firstPause
+      try describe(&cut, more: more)
       try give(cut, to: provider)
       if !more { unsealed = nil }
+    }
+  }
+
+  /// Says in each part where the delivery began, and what is behind the part.
+  private func describe(_ cut: inout [LogPart], more: Bool) throws(WeirError) {
+    guard let last = cut.last?.summary.offsets.upperBound else { return }
+    var logEnd = orders.log.nextOffset ?? last
+    if orders.log.nextOffset == nil, more {
+      // Counting reads all seals.
+      if clock.now >= endOfOthers.next {
+        endOfOthers = (try LogDirectory(orders.log.directory).tally(from: .max).nextOffset, clock.now + .seconds(5))
+      }
+      logEnd = max(last, endOfOthers.offset)
+    }
+    for index in cut.indices {
+      cut[index].start = span.counts.from
+      cut[index].pending = UInt64(max(logEnd, last) - cut[index].summary.offsets.upperBound)
     }
   }
 
@@ -178,6 +196,8 @@ extension BatchLoop {
         accept(part)
       case .rejected(let reason):
         succeeded()
+        // Nobody is to wait for a part that never comes.
+        gapFrom = gapFrom ?? part.summary.offsets.lowerBound
         try bury(upTo: part.summary.offsets.upperBound, reason)
       case .retry(let after):
         let first = part.summary.offsets.lowerBound

@@ -20,6 +20,8 @@ final class BatchLoop: WorkerLoop {
   var parts: PartQueue
   /// Where the offsets begin that the log has lost before the next part.
   var gapFrom: Offset?
+  /// The end of a log that another process writes, and when to look for it again.
+  var endOfOthers = (offset: Offset(0), next: Duration.zero)
   /// Every event below this offset was given to the provider or passed over.
   var seenEnd: Offset = 0
   /// The time of the next look for segments, and the pause after that look.

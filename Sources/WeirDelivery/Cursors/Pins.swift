@@ -1,21 +1,21 @@
 // Pins: the positions from which a log must be kept.
 
-import Weir
+package import Weir
 
 /// The cursors of all providers of a log, in any process.
 ///
 /// A provider that is known only from its cursor, because its program is not running, pins the events after the cursor
 /// like any other provider: the provider may be added again. ``Dispatcher/remove(_:)`` deletes a provider's cursor.
 /// Names with a dot are the log's own, and pin nothing.
-struct Pins {
+package struct Pins {
   /// The position of each cursor; 0 for a cursor that can't be read.
-  private(set) var positions: [String: Offset] = [:]
+  package private(set) var positions: [String: Offset] = [:]
 
   /// The least position, or `nil` if there is no cursor.
-  var least: Offset? { positions.values.min() }
+  package var least: Offset? { positions.values.min() }
 
   /// Reads the cursors of the log in `directory`. Without a directory of cursors, there are none.
-  init(_ directory: String, calls: SystemCalls) throws(WeirError) {
+  package init(_ directory: String, calls: SystemCalls) throws(WeirError) {
     for name in try Self.names(directory, calls: calls) {
       do throws(WeirError) {
         switch try Cursor.read(name, of: directory, calls: calls) {

@@ -10,6 +10,11 @@ extension DeliveryLoop {
     let provider = orders.provider
     guard makeCall("setup()", { try await provider.setup() }) else { return }
     isSetUp = true
+    do throws(WeirError) {
+      try DurabilityFile.note(provider, of: orders.log.directory, calls: orders.configuration.calls)
+    } catch {
+      report(error, "the durability's file")
+    }
     publish()
   }
 

@@ -10,12 +10,16 @@
   struct CollectCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "collect",
-      abstract: "Receive events over HTTP, as the vendors do, and store them.",
+      abstract: "Receive events over HTTP or from a broker, and store them.",
       usage: """
         weir collect <directory> [--port <port>] [--host <host>]
                             [--allow-remote] [--durability <durability>]
                             [--contract <file>] [--max-bytes <size>]
                             [--fail <faults>] [--seed <seed>]
+        weir collect <directory> --from <broker> [--stream <stream>]
+                            [--user <user>] [--key-file <file>]
+                            [--max-bytes <size>] [--remove-delivered]
+                            [--keep-repetitions] [--until-end]
         """,
       discussion: """
         For tests of delivery, and as the end of a developer's local pipeline. Listens \
@@ -53,6 +57,14 @@
           /_weir/events?after=OFFSET&limit=N&name=NAME
           /_weir/rejected, /_weir/violations, /_weir/stats, /_weir/health
 
+        With --from, the parts come from a broker that weir deliver --to nats://… or \
+        kafka://… sends: the logs of many hosts become one log, each event once, however \
+        often its message comes, with its id, its time and the name of its host. How far \
+        the broker was read is known to the log, and to nobody else: a kill at any \
+        moment loses nothing and doubles nothing. What is missing is told, by host and \
+        offsets. Nothing is removed from the broker. Several collectors may read one \
+        stream, each into its own log.
+
         Faults are set with --fail, at run time with POST /_weir/faults \
         {"faults":"status=500:0.1","seed":7}, or for one request with its header \
         X-Weir-Fault. The number after the colon is the fraction of the requests that \
@@ -73,6 +85,7 @@
           weir collect collected --fail status=503:0.1,drop-answer:0.05 --seed 7
           curl -s localhost:4100/_weir/events?limit=5 | jq
           weir cat collected --follow
+          weir collect fleet --from nats://n1,n2,n3 --stream events
         """)
 
     @Argument(help: "The directory of the log. It is created if it does not exist.")
@@ -102,8 +115,28 @@
     @Option(help: "The seed that determines which requests fail.")
     var seed: UInt64 = 0
 
+    @OptionGroup var broker: CollectFromOptions
+
+    func validate() throws {
+      guard broker.from != nil else { return }
+      let given: [(String, Bool)] = [
+        ("--port", port != 0), ("--host", host != "127.0.0.1"), ("--allow-remote", allowRemote),
+        ("--durability", durability != "process-crash"), ("--contract", contract != nil), ("--fail", !fail.isEmpty),
+      ]
+      if let option = given.first(where: \.1)?.0 {
+        throw ValidationError("\(option) is for HTTP; leave it out with --from")
+      }
+    }
+
+    func run() throws {
+      guard let from = broker.from else { return try receive() }
+      let stop = try StopSwitch()
+      stop.stopOnSignals()
+      try broker.collect(from, into: directory, byteLimit: maxBytes.map { Int(clamping: $0.bytes) }, stop)
+    }
+
     #if Collector
-      func run() throws {
+      private func receive() throws {
         let stop = try StopSwitch()
         stop.stopOnSignals()
         let collector = try Self.explained { try Collector(configuration) }
@@ -148,7 +181,7 @@
         }
       }
     #else
-      func run() throws {
+      private func receive() throws {
         throw ToolError(
           "this build of weir has no collector; build it with swift build -c release --traits Collector,YAML")
       }

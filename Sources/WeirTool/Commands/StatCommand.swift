@@ -29,7 +29,8 @@
         withheld, overwritten), balanced (whether accepted is the sum of the others), \
         stopped (the provider's reason if its last call stopped delivery, or null), \
         rewound (an object with count, from and to if the provider was rewound, or \
-        null: then the numbers are about the events since to).
+        null: then the numbers are about the events since to), durability (what an \
+        acknowledgement of a broker promises, or null).
 
         The reasons in dropped: full, no_lane, too_large, closed, detached, storage, \
         invalid, sampled (left out on purpose; from a live writer, the number up to \

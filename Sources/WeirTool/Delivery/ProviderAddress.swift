@@ -13,9 +13,15 @@
     case files(String)
     /// An endpoint.
     case endpoint(String)
+    /// A broker.
+    case broker(String)
 
     /// Parses the argument of `--to`. Throws for an address that no delivery could use, and for an address with a key.
     init(_ text: String) throws(ToolError) {
+      guard !BrokerDestination.isAddress(text) else {
+        self = .broker(text)
+        return
+      }
       let destination = DeliveryPlan.Destination(text)
       if let problem = destination.problem(as: "--to", keys: "--key-file or --key-env") {
         throw ToolError(Terminal.printable(problem))
@@ -32,16 +38,24 @@
       if case .endpoint = self { true } else { false }
     }
 
+    var isBroker: Bool {
+      if case .broker = self { true } else { false }
+    }
+
     /// Whether the endpoint uses TLS.
     var isEncrypted: Bool {
-      if case .endpoint(let url) = self { url.lowercased().hasPrefix("https:") } else { false }
+      switch self {
+      case .files: false
+      case .endpoint(let url): url.lowercased().hasPrefix("https:")
+      case .broker(let address): BrokerDestination(address, BrokerOptions()).isEncrypted
+      }
     }
 
     /// The address for messages, without parts that may be a key: the user before the host, and the query.
     var shown: String {
       switch self {
       case .files(let path): path
-      case .endpoint(let url): DeliveryPlan.Destination(url).shown
+      case .endpoint(let url), .broker(let url): DeliveryPlan.Destination(url).shown
       }
     }
 
@@ -58,6 +72,10 @@
         let form = kind ?? preset.rawValue
         let whole = ([form + DeliveryPlan.Destination(url).shown] + place).joined(separator: "\n")
         return Self.name(form, URLComponents(string: url)?.host ?? "", whole)
+      case .broker(let address):
+        let parts = address.split(separator: "/", omittingEmptySubsequences: true)
+        let whole = ([kind ?? "parts", address.lowercased()] + place).joined(separator: "\n")
+        return Self.name(parts.first?.hasPrefix("kafka") == true ? "kafka" : "nats", String(parts.last ?? ""), whole)
       }
     }
 

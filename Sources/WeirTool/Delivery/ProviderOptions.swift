@@ -27,7 +27,8 @@
     @Option(
       name: .customLong("to"),
       help: """
-        The destination: a URL, or the path of a directory for files of JSON Lines. May be given several times.
+        The destination: a URL, a broker (nats://host, tls://host, kafka://host/topic or kafka+ssl://host/topic), or \
+        the path of a directory for files of JSON Lines. May be given several times.
         """)
     var to: [String] = []
 
@@ -44,7 +45,7 @@
       name: .customLong("preset"),
       help: """
         The form in which a URL takes events: \(HTTPPresetName.allCases.map(\.rawValue).joined(separator: ", ")) \
-        (default: json).
+        (default: json). A broker takes parts of the log, or with json events.
         """)
     var givenPreset: HTTPPresetName?
 
@@ -63,8 +64,13 @@
     @Option(help: "The environment variable that contains the provider's key.")
     var keyEnv: String?
 
-    @Option(help: "ClickHouse's user, or Mixpanel's service account. The key is the password.")
+    @Option(help: "The user of a broker or ClickHouse, or Mixpanel's service account. The key is the password.")
     var user = ""
+
+    @OptionGroup var broker: BrokerOptions
+
+    @Option(help: "The name of this machine in messages to a broker (default: its host name).")
+    var host: String?
 
     @Option(
       help: """
@@ -81,7 +87,7 @@
     @Option(
       name: .customLong("cacert"),
       help: """
-        A PEM file with the certificate authorities to trust for https, instead of the system's (default: the file \
+        A PEM file with the certificate authorities to trust for TLS, instead of the system's (default: the file \
         that the variable SSL_CERT_FILE names, if set).
         """)
     var authorities: String?
@@ -153,8 +159,13 @@
       var plan = try planFile.map(PlanSource.plan)?.routed
       if let planFile, plan?.entries.isEmpty == true { throw ToolError(PlanSource.nobody(in: planFile)) }
       let added = try addresses().map { named in
-        let usual = batches ? Self.batchOptions : Self.usualOptions
+        let takesParts = named.address.isBroker && brokersTakeParts
+        let usual = takesParts ? DeliveryOptions.asParts : batches ? Self.batchOptions : Self.usualOptions
         var entry = plan?[named.name] ?? DeliveryPlan.Entry(named.name, options: usual)
+        if named.address.isBroker {
+          entry.destination = nil
+          return entry
+        }
         entry.destination = try destination(named, in: entry.destination)
         return entry
       }
@@ -195,6 +206,26 @@
       return options
     }
 
+    /// Whether a broker gets parts of the log, as captured, and no events one by one.
+    var brokersTakeParts: Bool { planFile == nil && givenPreset == nil }
+
+    /// The brokers, by the name of the provider.
+    func brokers() throws(ToolError) -> [String: BrokerDestination] {
+      var brokers: [String: BrokerDestination] = [:]
+      for named in try addresses() {
+        guard case .broker(let address) = named.address else { continue }
+        var destination = BrokerDestination(address, broker)
+        destination.user = user
+        destination.host = host
+        destination.key = keyFile.map { .file($0) } ?? keyEnv.map { .environment($0) }
+        destination.authorities = authorities
+        (destination.certificate, destination.certificateKey) = (certificate, certificateKey)
+        try destination.validate()
+        brokers[named.name] = destination
+      }
+      return brokers
+    }
+
     private static var batchOptions: DeliveryOptions {
       var options = DeliveryOptions.asCaptured
       options.redactsSensitive = true
@@ -205,7 +236,7 @@
     /// plan's failover does not stay, because nobody named that host on the command line.
     private func destination(
       _ named: Named, in planned: DeliveryPlan.Destination?
-    ) throws(ToolError) -> DeliveryPlan.Destination {
+    ) throws(ToolError) -> DeliveryPlan.Destination? {
       let address = named.address
       if let planned, planned.isURL != address.isEndpoint {
         let (known, given) = planned.isURL ? ("a URL", "a path") : ("a path", "a URL")
@@ -214,6 +245,7 @@
             + "give \(known) with --to, or write another provider into the plan")
       }
       switch address {
+      case .broker: return nil
       case .files(let path):
         var destination = planned ?? DeliveryPlan.Destination(path)
         destination.to = path
@@ -248,24 +280,44 @@
               + "part of the provider's identity")
         }
         let kind = batches ? "batches" : nil
-        let name = names.isEmpty ? address.name(preset, place: place, kind: kind) : names[index]
+        let name =
+          names.isEmpty
+          ? address.name(preset, place: address.isBroker ? brokerPlace : place, kind: kind) : names[index]
         guard !named.contains(where: { $0.name == name }) else {
           throw ToolError("--to \(address.shown) is given twice; give each provider once")
         }
         named.append(Named(name: name, address: address))
       }
       let urls = named.count { $0.address.isEndpoint }
-      if urls == 0, !named.isEmpty, let option = optionOfURLs {
+      let brokers = named.count { $0.address.isBroker }
+      try checkBrokers(brokers, of: named.count)
+      if urls == 0, brokers == 0, !named.isEmpty, let option = optionOfURLs {
         throw ToolError("\(option) needs a URL, and --to is a path; a URL begins with http:// or https://")
       }
       if let option = optionOfTLS, !named.isEmpty, !named.contains(where: \.address.isEncrypted) {
-        throw ToolError("\(option) needs a --to that begins with https://")
+        throw ToolError("\(option) needs a --to that begins with https://, tls:// or kafka+ssl://")
       }
       try checkFailover(urls: urls)
       guard givenTable?.isEmpty != true else { throw ToolError("--table is empty; name ClickHouse's table") }
       guard !gzip || urls > 0 else { throw ToolError("--gzip needs a URL; use --lz4 to compress files") }
       guard !lz4 || urls < named.count else { throw ToolError("--lz4 needs a path; use --gzip for a URL") }
       return named
+    }
+
+    /// Throws for options that brokers do not have, and for those that only brokers have.
+    private func checkBrokers(_ brokers: Int, of all: Int) throws(ToolError) {
+      guard brokers > 0 else {
+        guard let option = broker.first ?? host.map({ _ in "--host" }) else { return }
+        throw ToolError("\(option) is for a broker; give --to nats://… or kafka://…, or leave \(option) out")
+      }
+      guard givenPreset ?? .json == .json else {
+        throw ToolError(
+          "a broker takes parts of the log, or with --preset json events; leave --preset out, or say json")
+      }
+      guard !batches else {
+        throw ToolError("--batches is for files and URLs; a broker takes parts of the log without it")
+      }
+      guard !gzip else { throw ToolError("--gzip is for a URL; a broker gets parts that are packed already") }
     }
 
     private func checkFailover(urls: Int) throws(ToolError) {
@@ -285,6 +337,12 @@
     private var place: [String] {
       let given = [("table", table == "events" ? "" : table), ("project", project), ("user", user)]
       return given.filter { !$0.1.isEmpty }.map { "\($0.0)=\($0.1)" }
+    }
+
+    private var brokerPlace: [String] {
+      [("stream", broker.stream), ("preset", givenPreset?.rawValue)].compactMap { name, value in
+        value.map { "\(name)=\($0)" }
+      }
     }
 
     /// The first given option that has no meaning for batch segments.

@@ -15,6 +15,9 @@
     /// Whether the providers take batch segments, and no events.
     let takesBatches: Bool
     private let checksRecorded: Bool
+    /// The brokers by the name of the provider, and whether they take parts.
+    private let brokers: [String: BrokerDestination]
+    private let brokersTakeParts: Bool
     /// The options that name files, for messages about the files.
     private let files: [(option: String, path: String)]
 
@@ -35,6 +38,7 @@
       }
       self.plan = plan
       takesBatches = given.batches
+      (brokers, brokersTakeParts) = (try given.brokers(), given.brokersTakeParts)
       checksRecorded = !given.anyway
       files = [
         ("--cacert", given.authorities), ("--cert", given.certificate), ("--cert-key", given.certificateKey),
@@ -75,6 +79,7 @@
     }
 
     private func provider(_ entry: DeliveryPlan.Entry) throws -> any Provider {
+      if let broker = brokers[entry.name] { return try broker.provider(entry.name, asEvents: !brokersTakeParts) }
       if takesBatches, let destination = entry.destination, !destination.isURL {
         return BatchDelivery(BatchDirectoryProvider(destination.to, name: entry.name))
       }

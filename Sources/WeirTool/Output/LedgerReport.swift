@@ -20,6 +20,8 @@
     @Nullable var stopped: String?
     /// The last rewind; `nil` if there was none.
     @Nullable var rewound: RewindReport?
+    /// What an acknowledgement of the destination promises; `nil` if the destination does not say it.
+    @Nullable var durability: String?
 
     init(_ entry: Ledger.Entry) {
       provider = entry.provider
@@ -33,6 +35,7 @@
       lost = Dictionary(uniqueKeysWithValues: Ledger.LossReason.allCases.map { ($0.rawValue, entry.lost[$0] ?? 0) })
       balanced = entry.isBalanced
       rewound = entry.rewind.map { RewindReport(count: $0.count, from: $0.from, to: $0.to) }
+      durability = entry.durability
       stopped = if case .stopped(let reason) = entry.state { reason } else { nil }
     }
 
@@ -49,6 +52,7 @@
       text += (reasons.isEmpty ? "" : " (\(reasons))") + " of \(Quantity.count(accepted)) accepted"
       if !balanced { text += ": does not balance" }
       if let rewound { text += "; rewound from offset \(rewound.from) to \(rewound.to), and counted from there" }
+      if let durability { text += "; acknowledged means \(Terminal.printable(durability))" }
       if let stopped { text += "; stopped: \(Terminal.printable(stopped))" }
       return text
     }

@@ -14,6 +14,19 @@
       }.joined()
     }
 
+    /// Returns rows of cells in columns: the first and the last aligned to the left, the others to the right.
+    static func columns(_ rows: [[String]]) -> String {
+      let count = rows.map(\.count).max() ?? 0
+      let widths = (0..<count).map { column in rows.map { $0.count > column ? $0[column].count : 0 }.max() ?? 0 }
+      return rows.map { row in
+        row.enumerated().map { column, cell in
+          let space = String(repeating: " ", count: widths[column] - cell.count)
+          if column == row.count - 1 { return cell }
+          return column == 0 ? cell + space : space + cell
+        }.joined(separator: "  ") + "\n"
+      }.joined()
+    }
+
     /// Returns one JSON object with sorted keys, each on its own line.
     static func json(_ value: some Encodable) throws -> String {
       let encoder = JSONEncoder()

@@ -3,6 +3,7 @@
 #if HTTP
   import Testing
   import Weir
+  import WeirDelivery
 
   import WeirHTTP
 

@@ -5,6 +5,7 @@
   import Synchronization
   import Testing
   import Weir
+  import WeirDelivery
   import WeirTesting
 
   import WeirHTTP

@@ -97,7 +97,7 @@ package struct FleetState: Hashable, Sendable {
   /// The offsets of a log that have not come, below the last one that has: those that were passed over, less those that
   /// came late.
   package func missing(ofLog id: UInt64) -> [Range<Offset>] {
-    guard let log = logs[id] else { return [] }
+    guard let log = logs[id], !log.missing.ranges.isEmpty else { return [] }
     var came = LaneRanges()
     for opening in openings.values where opening.logID == id {
       for range in opening.lanes[LaneSpan.offsets]?.ranges ?? [] {

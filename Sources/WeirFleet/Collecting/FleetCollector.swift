@@ -17,6 +17,8 @@ package final class FleetCollector {
     package var patience = Duration.seconds(60)
     /// How many bytes of parts may wait together.
     package var heldBytes = 256 << 20
+    /// Whether events that come again are kept, in a log of their own in the subdirectory ``repetitions``.
+    package var keepsRepetitions = false
 
     package init() {}
   }
@@ -44,28 +46,50 @@ package final class FleetCollector {
     var since: Duration
   }
 
+  /// The subdirectory with the log of events that came again.
+  package static let repetitions = "repetitions"
+
   package let directory: String
   package private(set) var state: FleetState
   package private(set) var counts = Counts()
   private let limits: Limits
   private let file: FleetStateFile
+  private var rows: FleetRows
   private let collection: LogCollection
+  private let repetitions: LogCollection?
+  /// Where the first message was that is no part, or damaged, and what is wrong with it.
+  package private(set) var firstUnreadable: String?
   private var covered: Offset
+  /// The offset after the last event that was committed.
+  package private(set) var end: Offset = 0
+  /// What was added since the last commit, and when that began.
+  package private(set) var uncommittedBytes = 0
+  package private(set) var uncommittedOpenings: Set<UInt64> = []
+  package private(set) var uncommittedSince = Duration.zero
+  package var isUncommitted: Bool { !uncommittedOpenings.isEmpty }
+  /// Whether parts wait for earlier ones.
+  package var isWaiting: Bool { !waiting.isEmpty }
   /// The next position of each source, and those of the parts that wait.
   private var next: [String: UInt64]
   private var waiting: [UInt64: [Waiting]] = [:]
+  /// When parts began to wait, in that order.
+  private var waitingOrder: ArraySlice<(since: Duration, log: UInt64)> = []
   private var heldBytes = 0
   /// Positions up to which everything is on the disk.
   private var durable: [String: UInt64]
 
   /// Opens the log to collect in, or makes it, and finds out what was collected.
   package init(
-    directory: String, configuration: Tracker.Configuration = .init(), limits: Limits = Limits()
+    directory path: String, configuration: Tracker.Configuration = .init(), limits: Limits = Limits()
   ) throws(WeirError) {
-    collection = try LogCollection(directory: directory, configuration: configuration)
-    self.directory = collection.directory
+    collection = try LogCollection(directory: path, configuration: configuration)
+    directory = collection.directory
+    repetitions =
+      limits.keepsRepetitions
+      ? try LogCollection(directory: collection.directory + "/" + Self.repetitions, configuration: configuration) : nil
     self.limits = limits
     file = try FleetStateFile(in: collection.directory)
+    rows = FleetRows(FleetStatus.read(in: collection.directory))
     let content = try file.read() ?? FleetStateFile.Content()
     state = content.state
     for segment in try LogCollection.segments(in: collection.directory, from: content.covered) {
@@ -79,6 +103,15 @@ package final class FleetCollector {
   /// The position at which to read a source on. Everything before the position is in the log. `nil` for a new source.
   package func position(of source: String) -> UInt64? { durable[source] }
 
+  /// The position after the last message of a source that was taken.
+  package func nextPosition(of source: String) -> UInt64? { next[source] }
+
+  /// Notes that a source has lost its end, and uses the positions from one on again.
+  package func restart(_ source: String, at position: UInt64) {
+    next[source] = position
+    durable[source] = min(durable[source] ?? position, position)
+  }
+
   /// Takes a message. The source is a stream or a partition, and the position is the message's there.
   ///
   /// Throws the errors of the log. Then the collector must be made anew, and goes on at ``position(of:)``.
@@ -86,90 +119,136 @@ package final class FleetCollector {
     headers: [String: String], bytes: @autoclosure () -> [UInt8], source: String, position: UInt64, at now: Duration
   ) throws(WeirError) {
     next[source] = max(next[source] ?? 0, position + 1)
-    let message: PartMessage
+    var message: PartMessage
+    var body: [UInt8]?
     do throws(WeirError) {
       message = try PartMessage(headers: headers)
+      if message.lanes == nil {
+        let read = bytes()
+        message.lanes = try LogPart(checking: read).spans.filter { $0.lane != LaneSpan.offsets }
+        body = read
+      }
     } catch {
-      counts.unreadable += 1
-      return
+      return noteUnreadable(error, source, position)
     }
     counts.parts += 1
     switch state.standing(of: message) {
-    case .known: counts.repeated += message.events
+    case .known:
+      counts.repeated += message.events
+      try keepRepeated(message, body ?? bytes())
     case .next:
-      try add(message, bytes())
+      try add(message, body ?? bytes(), source, position, at: now)
       try release(message.logID, at: now)
     case .early:
-      let waits = Waiting(message: message, bytes: bytes(), source: source, position: position, since: now)
+      let waits = Waiting(message: message, bytes: body ?? bytes(), source: source, position: position, since: now)
       counts.held += 1
       heldBytes += waits.bytes.count
       let place = waiting[message.logID, default: []].partitioningIndex {
         $0.message.offsets.lowerBound > message.offsets.lowerBound
       }
       waiting[message.logID, default: []].insert(waits, at: place)
+      waitingOrder.append((now, message.logID))
       try releaseOldest(at: now)
     }
   }
 
   /// Takes parts that have waited for too long, and returns when to call again at the latest; `nil` if none waits.
+  @discardableResult
   package func look(at now: Duration) throws(WeirError) -> Duration? {
     try releaseOldest(at: now)
-    return waiting.values.joined().map { $0.since + limits.patience }.min()
+    return waitingOrder.first.map { $0.since + limits.patience }
   }
 
   /// Adds a part that comes next. A part whose bytes are not what its headers say is counted, and left out.
-  private func add(_ message: PartMessage, _ bytes: [UInt8]) throws(WeirError) {
-    let part: LogPart
+  private func add(
+    _ message: PartMessage, _ bytes: [UInt8], _ source: String, _ position: UInt64, at now: Duration
+  ) throws(WeirError) {
     do throws(WeirError) {
-      part = try LogPart(checking: bytes)
+      let part = try LogPart(checking: bytes)
+      guard Set(part.spans) == Set(message.spans), part.summary.opening == message.opening,
+        part.summary.logID == message.logID
+      else { throw WeirError(.invalid, "the headers say something else than the part") }
     } catch {
       guard error.code == .invalid || error.code == .version else { throw error }
-      counts.unreadable += 1
-      return
+      return noteUnreadable(error, source, position)
     }
-    guard Set(part.spans) == Set(message.spans), part.summary.opening == message.opening,
-      part.summary.logID == message.logID
-    else {
-      counts.unreadable += 1
-      return
-    }
-    let added = try collection.add(bytes, from: message.host, without: state.known(in: message))
+    let known = state.known(in: message)
+    let added = try collection.add(bytes, from: message.host, without: known)
     counts.events += added
     counts.repeated += message.events - min(added, message.events)
+    if added < message.events { try keepRepeated(message, bytes) }
     state.collected(message)
+    rows.came(message, bytes: bytes.count, added: added)
+    if !isUncommitted { uncommittedSince = now }
+    uncommittedBytes += bytes.count
+    uncommittedOpenings.insert(message.opening)
+  }
+
+  private func noteUnreadable(_ error: WeirError, _ source: String, _ position: UInt64) {
+    counts.unreadable += 1
+    if firstUnreadable == nil { firstUnreadable = "\(source), message \(position): \(error.message)" }
+  }
+
+  /// Keeps the events of a part that are known already, if that is wanted: in a log of their own.
+  private func keepRepeated(_ message: PartMessage, _ bytes: [UInt8]) throws(WeirError) {
+    guard let repetitions else { return }
+    var new: [LaneSpan] = []
+    let known = Dictionary(grouping: state.known(in: message), by: \.lane)
+    for span in message.spans {
+      var from = span.positions.lowerBound
+      for positions in (known[span.lane] ?? []).map(\.positions) {
+        if positions.lowerBound > from { new.append(LaneSpan(lane: span.lane, positions: from..<positions.lowerBound)) }
+        from = positions.upperBound
+      }
+      guard from < span.positions.upperBound else { continue }
+      new.append(LaneSpan(lane: span.lane, positions: from..<span.positions.upperBound))
+    }
+    do throws(WeirError) {
+      _ = try LogPart(checking: bytes)
+      _ = try repetitions.add(bytes, from: message.host, without: new)
+    } catch {
+      guard error.code == .invalid || error.code == .version else { throw error }
+    }
   }
 
   /// Takes the parts of a log that are no longer early.
   private func release(_ id: UInt64, at now: Duration) throws(WeirError) {
-    while let first = waiting[id]?.first, state.standing(of: first.message) != .early { try releaseFirst(of: id) }
+    while let first = waiting[id]?.first, state.standing(of: first.message) != .early {
+      try releaseFirst(of: id, at: now)
+    }
     if waiting[id]?.isEmpty ?? false { waiting[id] = nil }
   }
 
-  private func releaseFirst(of id: UInt64) throws(WeirError) {
+  private func releaseFirst(of id: UInt64, at now: Duration) throws(WeirError) {
     guard let first = waiting[id]?.removeFirst() else { return }
     heldBytes -= first.bytes.count
     guard state.standing(of: first.message) != .known else {
       counts.repeated += first.message.events
-      return
+      return try keepRepeated(first.message, first.bytes)
     }
-    try add(first.message, first.bytes)
+    try add(first.message, first.bytes, first.source, first.position, at: now)
   }
 
   /// Takes parts whose earlier ones have not come in time, and the oldest ones if too many wait.
   private func releaseOldest(at now: Duration) throws(WeirError) {
-    while let (id, first) = waiting.compactMap({ id, list in list.first.map { (id, $0) } })
-      .min(by: { $0.1.since < $1.1.since }),
-      now - first.since >= limits.patience || heldBytes > limits.heldBytes
-    {
+    while let (since, id) = waitingOrder.first {
+      // Each part that waits has its place in the order, and those that wait no longer are still in it.
+      guard waiting[id]?.contains(where: { $0.since <= since }) ?? false else {
+        waitingOrder.removeFirst()
+        continue
+      }
+      guard now - since >= limits.patience || heldBytes > limits.heldBytes else { return }
       counts.impatient += 1
-      try releaseFirst(of: id)
+      try releaseFirst(of: id, at: now)
       try release(id, at: now)
     }
   }
 
   /// Brings what was taken to the disk, and to readers.
   package func commit() throws(WeirError) {
-    _ = try collection.commit()
+    end = try collection.commit()
+    _ = try repetitions?.commit()
+    (uncommittedBytes, uncommittedOpenings) = (0, [])
     var positions = next
     for waits in waiting.values.joined() {
       positions[waits.source] = min(positions[waits.source] ?? waits.position, waits.position)
@@ -180,12 +259,21 @@ package final class FleetCollector {
   /// Writes the summary of what was committed, so that the next start need not read those segments. Call after
   /// ``commit()``.
   package func summarize() throws(WeirError) {
-    covered = try collection.commit()
+    try commit()
+    covered = end
     var content = FleetStateFile.Content()
     content.state = state
     content.covered = covered
     content.positions = durable
     try file.write(content)
+  }
+
+  /// How each log is doing.
+  package var status: FleetStatus {
+    var status = FleetStatus()
+    status.rows = rows.sorted { id in state.missing(ofLog: id).reduce(0) { $0 + UInt64($1.count) } }
+    status.written = Timestamp.now.nanosecondsSince1970
+    return status
   }
 
   /// Says that every event below an offset was delivered: see ``LogCollection/delivered(below:)``.

@@ -13,10 +13,11 @@ package import Weir
 /// | `Weir-Follows` | the offset at which the sender's part before this one ended |
 /// | `Weir-Start` | the first offset that the sender was ever to send |
 /// | `Weir-Events` | the number of events, without notices |
-/// | `Weir-Lanes` | for each lane its number and the positions: `LANE:FROM-TO`, separated by commas |
-/// | `Weir-Pending` | the number of events in the log behind this part, as the sender knew it |
+/// | `Weir-Lanes` | for each lane its number and the positions: `LANE:FROM-TO`, separated by commas; missing if longer than 8 KiB |
+/// | `Weir-Pending` | the number of events and notices in the log behind this part, as the sender knew it |
 /// | `Weir-Times` | the earliest and the latest time of the events, in nanoseconds since 1970: `FIRST LAST` |
-/// | `Weir-Sent` | the time of the sender's clock at the first try, in nanoseconds since 1970 |
+/// | `Weir-Version` | the version of the sender's Weir |
+/// | `Weir-Sent` | the time of the sender's clock, in nanoseconds since 1970 |
 ///
 /// The headers are not trusted: what is written to a log is checked against the part itself.
 package struct PartMessage: Hashable, Sendable {
@@ -31,30 +32,42 @@ package struct PartMessage: Hashable, Sendable {
   package var follows: Offset
   package var start: Offset
   package var events: UInt64
-  /// By lane, without the offsets.
-  package var lanes: [LaneSpan]
+  /// By lane, without the offsets. `nil` if the headers do not say it.
+  package var lanes: [LaneSpan]?
   package var pending: UInt64
   package var times: ClosedRange<Int64>?
   package var sent: Int64
+  package var version: String?
 
   /// The spans of the lanes, and that of the offsets.
   package var spans: [LaneSpan] {
-    lanes + [LaneSpan(lane: LaneSpan.offsets, positions: offsets.lowerBound << 3..<offsets.upperBound << 3)]
+    (lanes ?? []) + [LaneSpan(lane: LaneSpan.offsets, positions: offsets.lowerBound << 3..<offsets.upperBound << 3)]
+  }
+
+  /// The longest header `Weir-Lanes`.
+  private static let mostLaneBytes = 8 << 10
+
+  /// A name as a host's name in messages: at most ``mostHostBytes``.
+  package static func host(_ name: String) -> String {
+    var name = name.filter { $0 != "\0" && !$0.isNewline }
+    while name.utf8.count > mostHostBytes { name.removeLast() }
+    return name.isEmpty ? "unknown" : name
   }
 
   /// Describes a part that is sent.
-  package init(_ part: LogPart, host: String, start: Offset, pending: UInt64, sent: Int64) {
+  package init(_ part: LogPart, host: String, sent: Int64) {
     self.host = host
     logID = part.summary.logID
     opening = part.summary.opening
     offsets = part.summary.offsets
     follows = part.follows
-    self.start = start
+    start = min(part.start, part.follows)
     events = part.summary.events
     lanes = part.spans.filter { $0.lane != LaneSpan.offsets }
-    self.pending = pending
+    pending = part.pending
     times = part.summary.times
     self.sent = sent
+    version = weirVersion
   }
 
   // MARK: Headers
@@ -64,13 +77,15 @@ package struct PartMessage: Hashable, Sendable {
       ("Weir-Part", Self.form), ("Weir-Host", host), ("Weir-Log", Self.digits(logID)),
       ("Weir-Opening", Self.digits(opening)), ("Weir-Offsets", "\(offsets.lowerBound)-\(offsets.upperBound - 1)"),
       ("Weir-Follows", "\(follows)"), ("Weir-Start", "\(start)"), ("Weir-Events", "\(events)"),
-      (
-        "Weir-Lanes",
-        lanes.map { "\($0.lane):\($0.positions.lowerBound)-\($0.positions.upperBound)" }.joined(separator: ",")
-      ),
       ("Weir-Pending", "\(pending)"),
     ]
+    if let lanes {
+      let list = lanes.map { "\($0.lane):\($0.positions.lowerBound)-\($0.positions.upperBound)" }
+      let text = list.joined(separator: ",")
+      if text.utf8.count <= Self.mostLaneBytes { headers.append(("Weir-Lanes", text)) }
+    }
     if let times { headers.append(("Weir-Times", "\(times.lowerBound) \(times.upperBound)")) }
+    if let version { headers.append(("Weir-Version", version)) }
     return headers + [("Weir-Sent", "\(sent)")]
   }
 
@@ -109,16 +124,19 @@ package struct PartMessage: Hashable, Sendable {
     start = try number("Weir-Start", Offset.self)
     guard start <= follows, follows <= first else { throw Self.wrong("Weir-Follows", "\(follows)") }
     events = try number("Weir-Events", UInt64.self)
-    let list = try value("Weir-Lanes")
-    lanes = []
-    for text in list.split(separator: ",") {
-      guard let span = Self.span(text), lanes.last.map({ $0.lane < span.lane }) ?? true else {
-        throw Self.wrong("Weir-Lanes", list)
+    if let list = headers["Weir-Lanes"] {
+      var lanes: [LaneSpan] = []
+      for text in list.split(separator: ",") {
+        guard let span = Self.span(text), lanes.last.map({ $0.lane < span.lane }) ?? true else {
+          throw Self.wrong("Weir-Lanes", list)
+        }
+        lanes.append(span)
       }
-      lanes.append(span)
+      self.lanes = lanes
     }
     pending = try number("Weir-Pending", UInt64.self)
     sent = try number("Weir-Sent", Int64.self)
+    version = headers["Weir-Version"].map { String($0.prefix(32)) }
     if let text = headers["Weir-Times"] {
       let times = text.split(separator: " ").map { Int64($0) }
       guard times.count == 2, let first = times[0], let last = times[1], first <= last else {
@@ -143,7 +161,7 @@ package struct PartMessage: Hashable, Sendable {
       .invalid, "the message's header \(name) is \(value.prefix(80).debugDescription), which no part has")
   }
 
-  private static func digits(_ number: UInt64) -> String {
+  package static func digits(_ number: UInt64) -> String {
     let text = String(number, radix: 16)
     return String(repeating: "0", count: 16 - text.count) + text
   }

@@ -1,0 +1,2 @@
+/* The system's librdkafka: a client of Kafka. */
+#include <librdkafka/rdkafka.h>

@@ -1,0 +1,2 @@
+/* The system's nats.c: a client of NATS. */
+#include <nats/nats.h>

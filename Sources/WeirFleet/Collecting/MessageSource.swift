@@ -1,0 +1,42 @@
+// MessageSource: what a broker's client does to read messages.
+
+import Weir
+
+/// A message as a broker gives it.
+package struct ReceivedMessage: Sendable {
+  /// The stream or the partition.
+  package var source: String
+  /// The message's place there. Positions rise.
+  package var position: UInt64
+  package var headers: [String: String]
+  package var body: [UInt8]
+
+  package init(source: String, position: UInt64, headers: [String: String], body: [UInt8]) {
+    (self.source, self.position, self.headers, self.body) = (source, position, headers, body)
+  }
+}
+
+/// What a source has next.
+package enum SourceNews: Sendable {
+  case message(ReceivedMessage)
+  /// The broker has no messages any more at these positions, which were not read.
+  case gone(source: String, positions: Range<UInt64>)
+  /// The broker has lost the end of a source that was read, and uses the positions from this one on again.
+  case restarted(source: String, at: UInt64)
+  /// There was nothing in the time.
+  case nothing
+}
+
+/// A broker's client to read with. Belongs to one thread, which its calls block.
+package protocol MessageSource: AnyObject {
+  /// What is read, for people: without keys.
+  var description: String { get }
+  /// The number of messages that the broker has behind the last one that was given, as far as the broker says it.
+  var behind: UInt64? { get }
+  /// Connects, and begins to read each source at a position; a source without a position at its beginning. Throws
+  /// `DeliveryStopped` for what nobody but a person can repair, and other errors for what may pass.
+  func open(from position: (String) -> UInt64?) throws
+  /// Gives the next message, and waits so long for it. After an error the source must be opened again.
+  func next(within time: Duration) throws -> SourceNews
+  func close()
+}
