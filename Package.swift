@@ -266,6 +266,13 @@ let package = Package(
       name: "WeirFleetTests", dependencies: ["WeirFleet", "Weir", "WeirTesting", "TestSupport"],
       swiftSettings: swiftSettings),
     .testTarget(
+      name: "WeirKafkaTests",
+      dependencies: [
+        "Weir", "WeirDelivery", "WeirFleet", "WeirKafka", "WeirTesting", "TestSupport",
+        .target(name: "CKafka", condition: .when(traits: ["Kafka"])),
+      ],
+      swiftSettings: swiftSettings),
+    .testTarget(
       name: "WeirNATSTests",
       dependencies: [
         "WeirNATS", "WeirFleet", "WeirDelivery", "Weir", "WeirTesting", "TestSupport",
@@ -352,3 +359,12 @@ let package = Package(
     ),
   ]
 )
+
+// What a fleet of a million hosts takes. It uses what only this package sees, and is nobody's product: only with
+// `make fleet-simulation`, which sets this.
+if Context.environment["WEIR_SIMULATION"] != nil {
+  package.targets.append(
+    .executableTarget(
+      name: "FleetSimulation", dependencies: ["Weir", "WeirFleet"], path: "Benchmarks/FleetSimulation",
+      swiftSettings: swiftSettings))
+}

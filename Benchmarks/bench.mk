@@ -19,6 +19,7 @@
 #   make batch-bench        what batch segments cost, and how much smaller they are, beside LZ4 itself
 #   make copy-bench         what a capture costs by the length of its string, beside a bare copy
 #   make delivery-bench     what delivery costs: as JSON, to files, over HTTP on loopback; beside the disk and a socket
+#   make fleet-simulation   up to a million hosts: real states and collectors, and regions by a virtual clock
 #   make hook-bench         what a join point costs a call: with nothing attached, and with advice that counts
 
 .PHONY: bench-build bench-quick bench-behind
@@ -167,6 +168,19 @@ delivery-bench: need-swift need-lz4 bench-tool
 	  --product delivery-bench
 	$(BENCH)/package/release/delivery-bench --tool $(BENCH)/tool/release/weir --directory $(BENCH) \
 	  --results $(BENCH)/delivery.jsonl $(DELIVERY_BENCH_FLAGS)
+
+# What a fleet takes. FLEET_SIMULATION_FLAGS: --quick, --only parts,state,commit,waiting,region,tiers, --hosts N,
+# --seed N.
+FLEET_SIMULATION_FLAGS =
+
+.PHONY: fleet-simulation
+
+fleet-simulation: need-swift need-lz4
+	@mkdir -p $(BENCH)
+	WEIR_SIMULATION=1 $(SWIFT) build -c release -j $(JOBS) --scratch-path $(BENCH)/simulation $(SWIFT_FLAGS) \
+	  --product FleetSimulation
+	$(BENCH)/simulation/release/FleetSimulation --directory $(BENCH) --results $(BENCH)/fleet-simulation.jsonl \
+	  --commit "$$(git describe --always --dirty 2>/dev/null || echo unknown)" $(FLEET_SIMULATION_FLAGS)
 
 # What a join point costs a call, on one processor. HOOK_BENCH_FLAGS: --check (fails if it is more than promised),
 # --bursts N, --calls N.

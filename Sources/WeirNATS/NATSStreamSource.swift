@@ -6,31 +6,48 @@
   import WeirDelivery
   package import WeirFleet
 
-  /// Reads a stream with a consumer that the server forgets, and acknowledges nothing: how far a stream is read is for
-  /// the log to know. Whatever is odd ends in an error, and the next ``open(from:)`` begins where the log ends.
+  #if canImport(FoundationEssentials)
+    import FoundationEssentials
+  #else
+    import Foundation
+  #endif
+
+  /// Reads a stream message by message, by sequence, with several requests on the way. The leader of the stream answers
+  /// them; a consumer would read the replica of any server, and replicas may differ: see <doc:ThroughBrokers>. The server
+  /// keeps no state for the reader.
+  ///
+  /// Whatever is odd, a new leader included, ends in an error, and the next ``open(from:)`` begins a little earlier.
   package final class NATSStreamSource: MessageSource {
-    /// The bytes that the server may have on the way, in two requests.
+    /// At most so many requests are on the way, and at most so many bytes of answers.
+    private static let mostRequests = 32
     private static let bytesOnTheWay = 8 << 20
-    private static let mostMessages = 256
-    /// The server says so often that it lives.
-    private static let heartbeat = Duration.seconds(1)
+    /// At the end of the stream, the next message is asked for so often.
+    private static let pollInterval = Duration.milliseconds(100)
+    /// So often the stream is asked for its leader, its end and its beginning.
+    private static let lookInterval = Duration.seconds(2)
+    /// A request without an answer after so long has none.
+    private static let answerTime = Duration.seconds(5)
 
     private let configuration: NATSConfiguration
     private let replicas: Int?
     private var connection: NATSConnection?
     /// The stream and when it was made: a stream that was made anew is another one.
     private var source = ""
-    private var consumer = ""
+    private var leader: String?
+    private var lastSequence: UInt64 = 0
+    private var nextLook = Duration.zero
+    /// The sequence of the next message to give, and of the next one to ask for.
     private var nextSequence: UInt64 = 1
-    /// The number that the consumer's next message has.
-    private var nextDelivery: UInt64 = 1
-    private var token = 0
-    /// Messages that were asked for and did not come yet.
-    private var outstanding = 0
-    private var largestMessage = 256 << 10
-    private var lastHeard = Duration.zero
+    private var nextRequest: UInt64 = 1
+    private var answers: [UInt64: Answer] = [:]
+    /// The sequence that the leader said has no message, although the stream goes on behind.
+    private var absent: UInt64 = 0
+    /// How many requests may be on the way: more as long as there is more, one at the end.
+    private var window = 1
+    private var largestMessage = 64 << 10
+    private var lastAnswer = Duration.zero
+    private var nextPoll = Duration.zero
     private var news: [SourceNews] = []
-    package private(set) var behind: UInt64?
 
     /// - Parameters:
     ///   - configuration: The stream.
@@ -41,13 +58,14 @@
 
     package var description: String { "\(configuration.address.shown), stream \(configuration.stream)" }
 
+    /// A leader that lost its majority answers for up to half a minute what its followers may never have.
+    package var settlingTime: Duration { .seconds(60) }
+
+    package private(set) var behind: UInt64?
+
     package func close() {
-      if let connection, !consumer.isEmpty, !connection.isClosed {
-        _ = connection.request("$JS.API.CONSUMER.DELETE.\(configuration.stream).\(consumer)", "", token: 0)
-      }
       connection = nil
-      consumer = ""
-      news = []
+      (news, answers) = ([], [:])
     }
 
     package func open(from position: (String) -> UInt64?) throws {
@@ -58,7 +76,11 @@
       guard let state = info.state, let created = info.created else {
         throw BrokerFailure("the stream \(configuration.stream) says neither its state nor when it was made")
       }
+      if info.cluster != nil, info.cluster?.leader == nil {
+        throw BrokerFailure("the stream \(configuration.stream) has no leader at present")
+      }
       source = "\(configuration.stream)@\(created)"
+      leader = info.cluster?.leader
       let first = max(state.firstSeq, 1)
       nextSequence = position(source) ?? first
       if nextSequence > state.lastSeq + 1 {
@@ -66,35 +88,12 @@
         news.append(.restarted(source: source, at: first))
         nextSequence = first
       }
-      if nextSequence < first {
-        news.append(.gone(source: source, positions: nextSequence..<first))
-        nextSequence = first
-      }
-      behind = state.lastSeq + 1 - nextSequence
-      try makeConsumer(connection)
+      passOver(upTo: first)
+      nextRequest = nextSequence
+      lastSequence = state.lastSeq
+      (window, nextPoll, lastAnswer, nextLook, absent) = (1, .zero, Self.now, Self.now + Self.lookInterval, 0)
       self.connection = connection
-    }
-
-    /// The answer to the request for a consumer.
-    private struct Made: Decodable {
-      var name: String?
-      var error: JetStreamError?
-    }
-
-    private func makeConsumer(_ connection: NATSConnection) throws {
-      let request =
-        #"{"stream_name":"\#(configuration.stream)","config":{"deliver_policy":"by_start_sequence","opt_start_seq":"#
-        + #"\#(nextSequence),"ack_policy":"none","replay_policy":"instant","inactive_threshold":30000000000,"#
-        + #""num_replicas":1,"mem_storage":true}}"#
-      let bytes = try connection.ask("$JS.API.CONSUMER.CREATE.\(configuration.stream)", request)
-      let made = try? JetStreamJSON.decode(Made.self, bytes)
-      guard let name = made?.name else {
-        throw BrokerFailure("a consumer of the stream \(configuration.stream): \(made?.error?.text ?? "no answer")")
-      }
-      consumer = name
-      nextDelivery = 1
-      outstanding = 0
-      lastHeard = Self.now
+      countBehind()
     }
 
     package func next(within time: Duration) throws -> SourceNews {
@@ -102,61 +101,152 @@
       guard let connection else { throw BrokerFailure("the stream is not open") }
       let end = Self.now + time
       repeat {
-        try askForMore(connection)
-        switch connection.answer(within: min(max(end - Self.now, .milliseconds(1)), Self.heartbeat)) {
-        case .message(let message):
-          lastHeard = Self.now
-          if let found = try take(message) { return found }
-        case .noResponders: throw BrokerFailure("the consumer is gone")
-        case .closed: throw BrokerFailure(connection.takeComplaint() ?? "the connection was lost")
-        case .nothing:
-          if let complaint = connection.takeComplaint() { throw DeliveryStopped(complaint) }
-          if Self.now - lastHeard > Self.heartbeat * 4 { throw BrokerFailure("the servers are silent") }
-        }
+        if let found = takeAnswer() { return found }
+        if Self.now >= nextLook { try look(connection) }
+        if !news.isEmpty { return news.removeFirst() }
+        try request(connection)
+        try wait(connection, until: end)
       } while Self.now < end
-      return .nothing
+      return takeAnswer() ?? .nothing
     }
 
-    /// Keeps two requests on the way.
-    private func askForMore(_ connection: NATSConnection) throws {
-      let batch = max(1, min(Self.mostMessages, Self.bytesOnTheWay / largestMessage))
-      guard outstanding <= batch else { return }
-      token += 1
-      let request = #"{"batch":\#(batch),"expires":30000000000,"idle_heartbeat":\#(Self.heartbeat.wholeNanoseconds)}"#
-      let subject = "$JS.API.CONSUMER.MSG.NEXT.\(configuration.stream).\(consumer)"
-      let status = connection.request(subject, request, token: token)
-      guard status == NATS_OK else { throw BrokerFailure(NATSConnection.text(status)) }
-      outstanding += batch
+    // MARK: Requests and answers
+
+    /// An answer to a request for a message.
+    private enum Answer {
+      case message(ReceivedMessage)
+      /// There is no message of this sequence: it was removed, or has not come yet.
+      case none
     }
 
-    private func take(_ message: NATSMessage) throws -> SourceNews? {
-      if message.isEmpty, let status = message.header("Status") { return try takeStatus(status, message) }
-      guard let place = message.place, place.consumer == consumer else { return nil }
-      guard place.delivered == nextDelivery else { throw BrokerFailure("a message was lost on the way") }
-      nextDelivery += 1
-      outstanding -= 1
-      behind = place.pending
-      guard place.sequence >= nextSequence else { return nil }
-      let body = message.body
-      largestMessage = max(largestMessage, body.count)
-      let found = SourceNews.message(
-        ReceivedMessage(source: source, position: place.sequence, headers: message.headers, body: body))
-      defer { nextSequence = place.sequence + 1 }
-      guard place.sequence > nextSequence else { return found }
-      news.append(found)
-      return .gone(source: source, positions: nextSequence..<place.sequence)
-    }
-
-    private func takeStatus(_ status: String, _ message: NATSMessage) throws -> SourceNews? {
-      switch status {
-      case "100": return nil
-      case "404", "408":
-        // A request has ended.
-        let rest = message.header("Nats-Pending-Messages").flatMap { Int($0) } ?? outstanding
-        outstanding = max(0, outstanding - rest)
-        return nil
-      default: throw BrokerFailure("the server ended the reading: \(status) \(message.header("Description") ?? "")")
+    /// Asks for as many messages as the window has.
+    private func request(_ connection: NATSConnection) throws {
+      guard Self.now >= nextPoll else { return }
+      let most = max(1, min(window, Self.bytesOnTheWay / largestMessage))
+      while nextRequest < nextSequence + UInt64(most) {
+        let subject = "$JS.API.STREAM.MSG.GET.\(configuration.stream)"
+        let status = connection.request(subject, #"{"seq":\#(nextRequest)}"#, token: Int(nextRequest))
+        guard status == NATS_OK else { throw BrokerFailure(NATSConnection.text(status)) }
+        if nextRequest == nextSequence { lastAnswer = Self.now }
+        nextRequest += 1
       }
+    }
+
+    private func wait(_ connection: NATSConnection, until end: Duration) throws {
+      let isAsked = nextRequest > nextSequence
+      let wake = isAsked ? end : min(end, max(nextPoll, Self.now))
+      switch connection.answer(within: max(wake - Self.now, .milliseconds(1))) {
+      case .message(let message):
+        guard let token = message.token, let sequence = UInt64(exactly: token), sequence >= nextSequence else { return }
+        answers[sequence] = try read(message, sequence)
+        lastAnswer = Self.now
+      case .noResponders: throw BrokerFailure("the stream \(configuration.stream) has no leader at present")
+      case .closed: throw BrokerFailure(connection.takeComplaint() ?? "the connection was lost")
+      case .nothing:
+        if let complaint = connection.takeComplaint() { throw DeliveryStopped(complaint) }
+        if isAsked, Self.now - lastAnswer > Self.answerTime { throw BrokerFailure("the servers do not answer") }
+      }
+    }
+
+    /// The answer to the request that is next in the order.
+    private func takeAnswer() -> SourceNews? {
+      guard let answer = answers.removeValue(forKey: nextSequence) else { return nil }
+      switch answer {
+      case .message(let message):
+        nextSequence += 1
+        lastSequence = max(lastSequence, message.position)
+        window = min(window * 2, Self.mostRequests)
+        countBehind()
+        return .message(message)
+      case .none:
+        // Asked again, alone.
+        (window, nextRequest, answers) = (1, nextSequence, [:])
+        guard nextSequence <= lastSequence else {
+          nextPoll = Self.now + Self.pollInterval
+          return nil
+        }
+        // Only if the same leader says so twice, the message was removed.
+        guard absent == nextSequence else {
+          (absent, nextLook) = (nextSequence, .zero)
+          return nil
+        }
+        passOver(upTo: nextSequence + 1)
+        return news.isEmpty ? nil : news.removeFirst()
+      }
+    }
+
+    /// The stream's answer to a request for a message.
+    private struct Stored: Decodable {
+      struct Message: Decodable {
+        var seq: UInt64
+        var hdrs: String?
+        var data: String?
+        var time: String?
+      }
+
+      var message: Message?
+      var error: JetStreamError?
+    }
+
+    private func read(_ answer: NATSMessage, _ sequence: UInt64) throws -> Answer {
+      guard let stored = try? JetStreamJSON.decode(Stored.self, answer.body) else {
+        throw BrokerFailure("the answer about message \(sequence) is no JSON of JetStream")
+      }
+      if let error = stored.error {
+        guard error.errCode == 10_037 else {
+          throw BrokerFailure("asking for message \(sequence) of \(configuration.stream): \(error.text)")
+        }
+        return .none
+      }
+      guard let message = stored.message, message.seq == sequence,
+        let body = Data(base64Encoded: message.data ?? ""), let headers = Data(base64Encoded: message.hdrs ?? "")
+      else { throw BrokerFailure("the answer about message \(sequence) has another message") }
+      largestMessage = max(largestMessage, body.count * 4 / 3)
+      return .message(
+        ReceivedMessage(
+          source: source, position: sequence, headers: Self.headers(headers), body: Array(body),
+          time: message.time.flatMap { Timestamp(text: $0, form: .strict)?.nanosecondsSince1970 } ?? 0))
+    }
+
+    /// The headers as NATS has them on the wire: a line for each, after a first line.
+    private static func headers(_ bytes: Data) -> [String: String] {
+      var headers: [String: String] = [:]
+      for line in String(decoding: bytes, as: UTF8.self).split(separator: "\r\n").dropFirst() {
+        guard let colon = line.firstIndex(of: ":") else { continue }
+        headers[String(line[..<colon])] = String(line[line.index(after: colon)...].drop { $0 == " " })
+      }
+      return headers
+    }
+
+    // MARK: The stream
+
+    /// Asks where the stream is and where it ends.
+    private func look(_ connection: NATSConnection) throws {
+      let info = try StreamInfo.ask(connection, configuration.stream)
+      nextLook = Self.now + Self.lookInterval
+      guard "\(configuration.stream)@\(info.created ?? "")" == source, let state = info.state else {
+        throw BrokerFailure("the stream \(configuration.stream) was made anew")
+      }
+      guard info.cluster?.leader == leader else { throw BrokerFailure("the stream has another leader") }
+      guard state.lastSeq + 1 >= nextSequence else { throw BrokerFailure("the stream has lost its end") }
+      lastSequence = state.lastSeq
+      if state.firstSeq > nextSequence {
+        passOver(upTo: state.firstSeq)
+        (nextRequest, answers) = (nextSequence, [:])
+      }
+      countBehind()
+    }
+
+    /// Goes on behind messages that the stream has removed.
+    private func passOver(upTo sequence: UInt64) {
+      guard sequence > nextSequence else { return }
+      news.append(.gone(source: source, positions: nextSequence..<sequence))
+      nextSequence = sequence
+      nextRequest = max(nextRequest, nextSequence)
+    }
+
+    private func countBehind() {
+      behind = lastSequence + 1 > nextSequence ? lastSequence + 1 - nextSequence : 0
     }
 
     private static var now: Duration { .nanoseconds(Int64(clamping: MonotonicTime.now.nanoseconds)) }

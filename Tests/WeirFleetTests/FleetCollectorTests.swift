@@ -225,4 +225,35 @@ struct FleetCollectorTests {
       #expect(again.position(of: "stream") == nil)
     }
   }
+
+  @Test func `what came in the last minute is read again after a break, and collected once`() throws {
+    try withDirectory { directory in
+      try capture(2_000, in: directory + "/host")
+      let sent = try cut(directory + "/host", host: "host")
+      try #require(sent.count > 4)
+      var limits = limits(.seconds(5))
+      limits.settlingTime = .seconds(60)
+      // A message each 20 seconds, by the broker's clock.
+      func take(_ index: Int, by collector: FleetCollector) throws {
+        try collector.take(
+          headers: sent[index].headers, bytes: sent[index].bytes, source: "stream", position: UInt64(index + 1),
+          time: Int64(index + 1) * 20_000_000_000, at: .zero)
+      }
+      let last = UInt64(sent.count)
+      try {
+        let collector = try FleetCollector(directory: directory + "/collected", limits: limits)
+        for index in sent.indices { try take(index, by: collector) }
+        #expect(collector.nextPosition(of: "stream") == last - 3)
+        try collector.summarize()
+        #expect(collector.position(of: "stream") == last + 1)
+      }()
+      let collector = try FleetCollector(directory: directory + "/collected", limits: limits)
+      let again = try #require(collector.nextPosition(of: "stream"))
+      #expect(again == last - 3)
+      for index in Int(again) - 1..<sent.count { try take(index, by: collector) }
+      try collector.commit()
+      #expect(try events(directory + "/collected").count == 2_000)
+      #expect(collector.status.rows.map(\.events) == [2_000])
+    }
+  }
 }

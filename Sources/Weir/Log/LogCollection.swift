@@ -16,6 +16,8 @@ package final class LogCollection {
     package var host: String
     /// What the segment has, by lane; the last span is that of the offsets that the events had.
     package var spans: [LaneSpan]
+    /// The number of its events, without notices.
+    package var events: UInt64
   }
 
   /// The log's directory, as an absolute path.
@@ -98,7 +100,9 @@ extension LogCollection.Segment {
     logID = core.log_id
     opening = core.opening
     host = text(ofCArray: core.host)
-    spans = UnsafeBufferPointer(start: core.spans, count: Int(core.span_count)).compactMap { LaneSpan($0) }
+    let found = UnsafeBufferPointer(start: core.spans, count: Int(core.span_count))
+    events = found.reduce(0) { $0 &+ $1.events }
+    spans = found.compactMap { LaneSpan($0) }
     spans.append(LaneSpan(lane: LaneSpan.offsets, positions: core.from << 3..<core.to << 3))
   }
 }

@@ -34,23 +34,26 @@ struct PartQueue {
     cutter = nil
   }
 
-  mutating func next(at offset: Offset, for provider: any PartProvider) throws(WeirError) -> Found {
+  /// Cuts the next parts, so many that they have at least `mostBytes` together, if there are so many.
+  mutating func next(
+    at offset: Offset, for provider: any PartProvider, mostBytes: Int
+  ) throws(WeirError) -> Found {
     do throws(WeirError) {
       if cutter == nil || position != offset {
         cutter = try LogCutter(directory: directory, from: offset)
         position = offset
       }
-      return try cut(provider)
+      return try cut(provider, mostBytes)
     } catch {
       forget()
       throw error
     }
   }
 
-  private mutating func cut(_ provider: any PartProvider) throws(WeirError) -> Found {
+  private mutating func cut(_ provider: any PartProvider, _ mostBytes: Int) throws(WeirError) -> Found {
     var parts: [LogPart] = []
     var bytes = 0
-    while let cutter, bytes < provider.bytesAtOnce {
+    while let cutter, bytes < mostBytes {
       let most = min(max(provider.largestPart, LogCutter.leastBytes), LogCutter.mostBytes)
       switch try cutter.next(atMost: most) {
       case .part(let part):
@@ -84,7 +87,10 @@ extension BatchLoop {
       noteUnsealed(upTo: end)
       guard isDue() || parts.isFull(end - span.position, provider) else { return waitUntilDue() }
     }
-    switch try parts.next(at: span.position, for: provider) {
+    // A budget is not spent in one call.
+    let budget = orders.options.budget.bytesPerSecond ?? .max
+    let mostBytes = min(provider.bytesAtOnce, max(provider.largestPart, budget))
+    switch try parts.next(at: span.position, for: provider, mostBytes: mostBytes) {
     case .gap(let until):
       gapFrom = gapFrom ?? span.position
       try passOver(upTo: until)

@@ -17,6 +17,8 @@ package final class FleetCollector {
     package var patience = Duration.seconds(60)
     /// How many bytes of parts may wait together.
     package var heldBytes = 256 << 20
+    /// Replicas of a source may differ in what came within this time: that is read again after a break.
+    package var settlingTime = Duration.zero
     /// Whether events that come again are kept, in a log of their own in the subdirectory ``repetitions``.
     package var keepsRepetitions = false
 
@@ -55,6 +57,8 @@ package final class FleetCollector {
   private let limits: Limits
   private let file: FleetStateFile
   private var rows: FleetRows
+  /// The rows at the last commit: what came since then may come again.
+  private var committedRows: FleetRows
   private let collection: LogCollection
   private let repetitions: LogCollection?
   /// Where the first message was that is no part, or damaged, and what is wrong with it.
@@ -75,6 +79,8 @@ package final class FleetCollector {
   /// When parts began to wait, in that order.
   private var waitingOrder: ArraySlice<(since: Duration, log: UInt64)> = []
   private var heldBytes = 0
+  /// The first message of each second that has not settled yet, by source.
+  private var marks: [String: ArraySlice<(position: UInt64, time: Int64)>] = [:]
   /// Positions up to which everything is on the disk.
   private var durable: [String: UInt64]
 
@@ -90,6 +96,7 @@ package final class FleetCollector {
     self.limits = limits
     file = try FleetStateFile(in: collection.directory)
     rows = FleetRows(FleetStatus.read(in: collection.directory))
+    committedRows = rows
     let content = try file.read() ?? FleetStateFile.Content()
     state = content.state
     for segment in try LogCollection.segments(in: collection.directory, from: content.covered) {
@@ -103,22 +110,43 @@ package final class FleetCollector {
   /// The position at which to read a source on. Everything before the position is in the log. `nil` for a new source.
   package func position(of source: String) -> UInt64? { durable[source] }
 
-  /// The position after the last message of a source that was taken.
-  package func nextPosition(of source: String) -> UInt64? { next[source] }
+  /// The position at which to read a source on after its connection broke: before what came last, which another replica
+  /// may not have at the same place.
+  package func nextPosition(of source: String) -> UInt64? { next[source].map { settled($0, source) } }
+
+  private func settled(_ position: UInt64, _ source: String) -> UInt64 {
+    min(position, marks[source]?.first?.position ?? position)
+  }
+
+  /// Notes when the broker got a message, and forgets the marks that have settled since.
+  private func mark(_ source: String, _ position: UInt64, _ time: Int64) {
+    guard limits.settlingTime > .zero, time > 0 else { return }
+    var list = marks[source] ?? []
+    if list.last.map({ time >= $0.time + 1_000_000_000 }) ?? true { list.append((position, time)) }
+    let before = time - Int64(clamping: limits.settlingTime.wholeNanoseconds)
+    // A mark stands for the messages of the second after it.
+    while list.count > 1, let first = list.first, first.time + 1_000_000_000 <= before { list.removeFirst() }
+    marks[source] = list
+  }
 
   /// Notes that a source has lost its end, and uses the positions from one on again.
   package func restart(_ source: String, at position: UInt64) {
     next[source] = position
     durable[source] = min(durable[source] ?? position, position)
+    marks[source] = nil
   }
 
   /// Takes a message. The source is a stream or a partition, and the position is the message's there.
   ///
   /// Throws the errors of the log. Then the collector must be made anew, and goes on at ``position(of:)``.
+  ///
+  /// - Parameter time: When the broker got the message, in nanoseconds since 1970; 0 if that is not known.
   package func take(
-    headers: [String: String], bytes: @autoclosure () -> [UInt8], source: String, position: UInt64, at now: Duration
+    headers: [String: String], bytes: @autoclosure () -> [UInt8], source: String, position: UInt64, time: Int64 = 0,
+    at now: Duration
   ) throws(WeirError) {
     next[source] = max(next[source] ?? 0, position + 1)
+    mark(source, position, time)
     var message: PartMessage
     var body: [UInt8]?
     do throws(WeirError) {
@@ -177,8 +205,8 @@ package final class FleetCollector {
     counts.events += added
     counts.repeated += message.events - min(added, message.events)
     if added < message.events { try keepRepeated(message, bytes) }
-    state.collected(message)
-    rows.came(message, bytes: bytes.count, added: added)
+    state.collected(message, new: added)
+    rows.came(message, bytes: bytes.count)
     if !isUncommitted { uncommittedSince = now }
     uncommittedBytes += bytes.count
     uncommittedOpenings.insert(message.opening)
@@ -249,6 +277,7 @@ package final class FleetCollector {
     end = try collection.commit()
     _ = try repetitions?.commit()
     (uncommittedBytes, uncommittedOpenings) = (0, [])
+    committedRows = rows
     var positions = next
     for waits in waiting.values.joined() {
       positions[waits.source] = min(positions[waits.source] ?? waits.position, waits.position)
@@ -264,14 +293,14 @@ package final class FleetCollector {
     var content = FleetStateFile.Content()
     content.state = state
     content.covered = covered
-    content.positions = durable
+    for (source, position) in durable { content.positions[source] = settled(position, source) }
     try file.write(content)
   }
 
   /// How each log is doing.
   package var status: FleetStatus {
     var status = FleetStatus()
-    status.rows = rows.sorted { id in state.missing(ofLog: id).reduce(0) { $0 + UInt64($1.count) } }
+    status.rows = committedRows.sorted(by: state)
     status.written = Timestamp.now.nanosecondsSince1970
     return status
   }

@@ -63,7 +63,7 @@ package final class FleetReader: Sendable {
   /// A report names so many gaps.
   private static let mostGaps = 1_000
 
-  /// A commit makes a segment of each opening that has something new, and so many bytes at most wait for a commit.
+  /// So many bytes at most wait for a commit.
   private static let mostUncommitted = 32 << 20
   private static let waitOfLog = Duration.milliseconds(20)
   private static let longestWait = Duration.seconds(30)
@@ -88,18 +88,18 @@ package final class FleetReader: Sendable {
   /// How each log is doing, as of the last second.
   var status: FleetStatus { lastStatus.withLock { $0 } }
 
-  /// How long events of so many logs wait for a commit: more logs, more files.
+  /// How long events of so many logs wait for a commit: each commit brings many files to the disk.
   private func wait(_ logs: Int) -> Duration {
     min(configuration.commitInterval + Self.waitOfLog * max(logs - 1, 0), Self.longestWait)
   }
 
   /// Reads until `isOver` is true. Throws an error of the log if the log can't be opened at the start.
   package func run(_ source: any MessageSource, until isOver: () -> Bool) throws(WeirError) {
-    var collector: FleetCollector? = try open()
+    var collector: FleetCollector? = try open(source)
     var pause = Self.pause.least
     while !isOver() {
       do {
-        let opened = try collector ?? open()
+        let opened = try collector ?? open(source)
         collector = opened
         try source.open { opened.nextPosition(of: $0) }
         note { ($0.trouble, $0.needsRepair) = (nil, false) }
@@ -128,8 +128,10 @@ package final class FleetReader: Sendable {
     publish(collector, behind: nil)
   }
 
-  private func open() throws(WeirError) -> FleetCollector {
-    try FleetCollector(directory: directory, configuration: configuration.log, limits: configuration.limits)
+  private func open(_ source: any MessageSource) throws(WeirError) -> FleetCollector {
+    var limits = configuration.limits
+    limits.settlingTime = source.settlingTime
+    return try FleetCollector(directory: directory, configuration: configuration.log, limits: limits)
   }
 
   private func read(
@@ -165,7 +167,8 @@ package final class FleetReader: Sendable {
       switch try source.next(within: Self.lookInterval) {
       case .message(let message):
         try collector.take(
-          headers: message.headers, bytes: message.body, source: message.source, position: message.position, at: now)
+          headers: message.headers, bytes: message.body, source: message.source, position: message.position,
+          time: message.time, at: now)
       case .gone(_, let positions): note { $0.gone += UInt64(positions.count) }
       case .restarted(let source, let position): collector.restart(source, at: position)
       case .nothing: break

@@ -7,7 +7,7 @@ package import Weir
 package struct FleetStateFile: Sendable {
   static let name = "collected"
   private static let magic: [UInt8] = Array("WEIRCOLL".utf8)
-  private static let version: UInt32 = 1
+  private static let version: UInt32 = 2
   /// A larger file is no summary: it would be that of a hundred million lanes.
   private static let mostBytes = 1 << 32
 
@@ -71,6 +71,7 @@ package struct FleetStateFile: Sendable {
       body.text(log.host)
       body.number(log.start)
       body.number(log.expected)
+      body.number(log.events)
       body.ranges(log.missing)
     }
     body.number(UInt64(content.state.openings.count))
@@ -108,8 +109,9 @@ package struct FleetStateFile: Sendable {
     for _ in 0..<(try body.count()) {
       let id = try body.number()
       let host = try body.text()
-      let (start, expected) = (try body.number(), try body.number())
-      logs[id] = FleetState.Log(host: host, start: start, expected: expected, missing: try body.ranges())
+      let (start, expected, events) = (try body.number(), try body.number(), try body.number())
+      logs[id] = FleetState.Log(
+        host: host, start: start, expected: expected, events: events, missing: try body.ranges())
     }
     var openings: [UInt64: FleetState.Opening] = [:]
     for _ in 0..<(try body.count()) {

@@ -91,13 +91,12 @@ struct FleetRows {
   }
 
   /// Notes what the headers of a part say. Only the newest part of a log tells what is pending.
-  mutating func came(_ message: PartMessage, bytes: Int, added events: UInt64) {
+  mutating func came(_ message: PartMessage, bytes: Int) {
     let opening = PartMessage.digits(message.opening)
     var row =
       rows[message.logID]
       ?? FleetStatus.Row(host: message.host, log: PartMessage.digits(message.logID), opening: "")
     row.parts += 1
-    row.events += events
     row.bytes += UInt64(bytes)
     if message.offsets.upperBound >= row.next {
       if row.opening != opening { row.openings += 1 }
@@ -113,11 +112,13 @@ struct FleetRows {
     rows[message.logID] = row
   }
 
-  /// The rows by host. `missing` is asked for each log.
-  func sorted(missing: (UInt64) -> UInt64) -> [FleetStatus.Row] {
-    rows.map { id, row in
-      var row = row
-      row.missing = missing(id)
+  /// The rows by host, with what the state says of each log.
+  func sorted(by state: FleetState) -> [FleetStatus.Row] {
+    state.logs.map { id, log in
+      var row = rows[id] ?? FleetStatus.Row(host: log.host, log: PartMessage.digits(id), opening: "")
+      row.events = log.events
+      row.next = log.expected
+      row.missing = log.missing.ranges.reduce(0) { $0 + UInt64($1.count) }
       return row
     }.sorted { ($0.host, $0.log) < ($1.host, $1.log) }
   }

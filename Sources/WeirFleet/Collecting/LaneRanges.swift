@@ -25,6 +25,16 @@ package struct LaneRanges: Hashable, Sendable {
     ranges.replaceSubrange(first..<end, with: [joined])
   }
 
+  /// Takes positions out, known or not.
+  package mutating func remove(_ range: Range<UInt64>) {
+    let first = ranges.partitioningIndex { $0.upperBound > range.lowerBound }
+    let end = ranges.partitioningIndex { $0.lowerBound >= range.upperBound }
+    guard first < end, !range.isEmpty else { return }
+    let before = ranges[first].lowerBound..<max(ranges[first].lowerBound, range.lowerBound)
+    let after = min(ranges[end - 1].upperBound, range.upperBound)..<ranges[end - 1].upperBound
+    ranges.replaceSubrange(first..<end, with: [before, after].filter { !$0.isEmpty })
+  }
+
   /// The known positions in a range, in order.
   package func known(in range: Range<UInt64>) -> [Range<UInt64>] {
     let first = ranges.partitioningIndex { $0.upperBound > range.lowerBound }

@@ -10,9 +10,12 @@ package struct ReceivedMessage: Sendable {
   package var position: UInt64
   package var headers: [String: String]
   package var body: [UInt8]
+  /// When the broker got the message, in nanoseconds since 1970; 0 if that is not known.
+  package var time: Int64
 
-  package init(source: String, position: UInt64, headers: [String: String], body: [UInt8]) {
+  package init(source: String, position: UInt64, headers: [String: String], body: [UInt8], time: Int64 = 0) {
     (self.source, self.position, self.headers, self.body) = (source, position, headers, body)
+    self.time = time
   }
 }
 
@@ -31,6 +34,8 @@ package enum SourceNews: Sendable {
 package protocol MessageSource: AnyObject {
   /// What is read, for people: without keys.
   var description: String { get }
+  /// Replicas of a source may differ in what came within this time. What came then is read again after each break.
+  var settlingTime: Duration { get }
   /// The number of messages that the broker has behind the last one that was given, as far as the broker says it.
   var behind: UInt64? { get }
   /// Connects, and begins to read each source at a position; a source without a position at its beginning. Throws
@@ -39,4 +44,8 @@ package protocol MessageSource: AnyObject {
   /// Gives the next message, and waits so long for it. After an error the source must be opened again.
   func next(within time: Duration) throws -> SourceNews
   func close()
+}
+
+extension MessageSource {
+  package var settlingTime: Duration { .zero }
 }

@@ -1,0 +1,21 @@
+# fleet.mk: many hosts, a broker that is killed, and a collector: Tests/Fleet/README.md.
+#
+#   make fleet-crash        ROUNDS (20) of a fleet that is killed at random; or KILLS= in all (SERVER=old|new, SEED=)
+#   make fleet-twins        faults put into the tool, each of which has to be found (TWIN=)
+
+.PHONY: fleet-crash fleet-twins
+
+FLEET = $(BUILD)/fleet
+FLEET_ROUNDS = $(if $(filter command%,$(origin ROUNDS)),$(ROUNDS),20)
+# old is nats-server on the PATH, or what NATS_SERVER names; new is the newest of PyPI.
+SERVER = old
+KILLS =
+FLEET_OPTIONS = $(if $(KILLS),--kills $(KILLS),--rounds $(FLEET_ROUNDS)) --server $(SERVER) --build $(FLEET) --keep \
+  $(if $(SEED),--seed $(SEED))
+
+fleet-crash: need-swift need-lz4 need-zlib need-ncurses need-python need-brokers need-nats-server
+	@[ -x $(BUILD)/debug/weir ] || $(TEST_BUILD) --product weir
+	python3 -B Tests/Fleet/fleet_crash.py $(BUILD)/debug/weir $(FLEET_OPTIONS)
+
+fleet-twins: need-swift need-lz4 need-python need-brokers need-nats-server
+	Tests/Fleet/Twins/try.sh $(BUILD) '$(SWIFT)' $(JOBS) $(TWIN)
