@@ -23,8 +23,10 @@
     private var connection: NATSConnection?
     private var subject: String?
     private var largestInStream = Int.max
-    /// The token of the first message of a call: late answers to earlier calls have lower ones.
+    /// The token of the first message of this call, and of the next one. A late answer to an earlier call has a lower
+    /// token than every message of this call, so the answer is never taken for another message's.
     private var firstToken = 0
+    private var nextToken = 0
 
     init(_ configuration: NATSConfiguration) throws(WeirError) {
       self.configuration = configuration
@@ -83,7 +85,8 @@
 
     func send(_ messages: [OutgoingMessage]) throws -> [SendOutcome] {
       if subject == nil { _ = try connect() }
-      firstToken += messages.count
+      firstToken = nextToken
+      nextToken += messages.count
       var call = Call(
         messages: messages, outcomes: messages.map { _ in nil }, again: messages.map { _ in nil }, progress: Self.now)
       while !call.isDone, !Task.isCancelled, Self.now - call.progress < Self.patience {
