@@ -197,7 +197,7 @@ package final class FleetReader: Sendable {
     }
   }
 
-  /// Writes the file for whoever watches. An error is of no harm to what is collected.
+  /// Writes the status file. Collecting goes on if the file can't be written.
   private func writeStatus(_ collector: FleetCollector, behind: UInt64?) {
     var status = collector.status
     status.behind = behind

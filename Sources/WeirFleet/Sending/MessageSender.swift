@@ -6,7 +6,8 @@ import Weir
 package struct OutgoingMessage: Sendable {
   /// The sender's host and the opening, or whatever else keeps messages in one order: the end of a subject, or a key.
   package var place: [String]
-  /// The same for each try. A broker that knows the id may drop the repetition; whoever collects does so anyway.
+  /// The message's id, which is the same for each try. A broker may drop a repetition by the id; a collector drops
+  /// repetitions by their positions.
   package var id: String
   package var headers: [(name: String, value: String)]
   package var body: [UInt8]
