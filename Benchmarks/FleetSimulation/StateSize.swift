@@ -44,7 +44,9 @@ struct StateSize: Codable {
     var content = FleetStateFile.Content()
     for opening in 0..<openings {
       for host in order {
-        content.state.collected(Self.message(builder, host, opening, part: 0), new: Self.eventsAPart)
+        let message = Self.message(builder, host, opening, part: 0)
+        content.state.collected(message)
+        content.state.count(Self.eventsAPart, ofLog: message.logID)
       }
     }
     stateBytes = Machine.memory() - before - Double(hosts * MemoryLayout<Int>.stride)
@@ -76,7 +78,8 @@ struct StateSize: Codable {
         for message in messages {
           guard state.standing(of: message) != .known else { continue }
           known += state.known(in: message).count
-          state.collected(message, new: message.events)
+          state.collected(message)
+          state.count(message.events, ofLog: message.logID)
         }
       } / Double(messages.count)
     precondition(known == 0, "no message came twice")

@@ -19,9 +19,9 @@ public struct FleetSource: Sendable {
 /// try await fleet.run(.nats(try NATSConfiguration("nats://n1,n2,n3", stream: "events")))
 /// ```
 ///
-/// The events of a log that `NATSBatchProvider` or `KafkaBatchProvider` delivers arrive in parts. Each event keeps its id,
-/// its time and its context, and gets the name of its host (`StoredEvent.host`) and an offset of this log. Everything that
-/// reads a log reads this one, also while it grows: `EventReader`, a `Dispatcher(directory:)`, every command of `weir`.
+/// The events of a log that a ``BrokerBatchProvider`` delivers arrive in parts. Each event keeps its id, its time and its
+/// context, and gets the name of its host (`StoredEvent.host`) and an offset of this log. Everything that reads a log
+/// reads this one, also while it grows: `EventReader`, a `Dispatcher(directory:)`, every command of `weir`.
 /// The log takes no captures.
 ///
 /// **What comes twice** is dropped, however late: the ids of a lane rise, so a range for each opening and lane says what
@@ -29,7 +29,7 @@ public struct FleetSource: Sendable {
 ///
 /// **What survives.** How far the broker was read is known from the log alone. A kill at any moment loses nothing and
 /// doubles nothing: what had not been committed is read again. A commit is on the disk, and comes about once a second;
-/// with more logs less often, up to 30 s. Each stretch of parts of one opening becomes a file.
+/// with more logs less often, up to 30 s. In a commit each opening with something new becomes a file.
 ///
 /// **Order** is kept within a lane. A part that comes before an earlier one waits for that, up to a minute.
 ///

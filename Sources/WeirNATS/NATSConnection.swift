@@ -221,51 +221,10 @@
     }
 
     var body: [UInt8] { Self.body(message) }
-    var isEmpty: Bool { natsMsg_GetDataLength(message) == 0 }
-    var isNoResponders: Bool { natsMsg_IsNoResponders(message) }
 
     /// The token of the request that this answers.
     var token: Int? {
       natsMsg_GetSubject(message).flatMap { String(cString: $0).split(separator: ".").last }.flatMap { Int($0) }
-    }
-
-    func header(_ name: String) -> String? {
-      var value: UnsafePointer<CChar>?
-      return natsMsgHeader_Get(message, name, &value) == NATS_OK ? value.map { String(cString: $0) } : nil
-    }
-
-    /// The headers of a message of Weir: the first value of each name.
-    var headers: [String: String] {
-      var keys: UnsafeMutablePointer<UnsafePointer<CChar>?>?
-      var count: Int32 = 0
-      guard natsMsgHeader_Keys(message, &keys, &count) == NATS_OK, let keys else { return [:] }
-      defer { free(keys) }
-      var headers: [String: String] = [:]
-      for index in 0..<Int(count) {
-        guard let name = keys[index].map({ String(cString: $0) }) else { continue }
-        headers[name] = header(name)
-      }
-      return headers
-    }
-
-    /// Where the message is in its stream.
-    struct Place {
-      var consumer: String
-      var sequence: UInt64
-      /// How many messages the consumer was given before, this one included.
-      var delivered: UInt64
-      /// How many are behind.
-      var pending: UInt64
-    }
-
-    var place: Place? {
-      var data: UnsafeMutablePointer<jsMsgMetaData>?
-      guard natsMsg_GetMetaData(&data, message) == NATS_OK, let data else { return nil }
-      defer { jsMsgMetaData_Destroy(data) }
-      guard let consumer = data.pointee.Consumer else { return nil }
-      return Place(
-        consumer: String(cString: consumer), sequence: data.pointee.Sequence.Stream,
-        delivered: data.pointee.Sequence.Consumer, pending: data.pointee.NumPending)
     }
   }
 #endif

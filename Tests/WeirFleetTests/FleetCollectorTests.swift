@@ -108,6 +108,34 @@ struct FleetCollectorTests {
     }
   }
 
+  @Test func `parts of many logs that come in turns are a segment for each opening of a commit`() throws {
+    try withDirectory { directory in
+      let hosts = (0..<4).map { "host-\($0)" }
+      for host in hosts { try capture(1_500, in: directory + "/" + host) }
+      let sent = try hosts.map { try cut(directory + "/" + $0, host: $0) }
+      let target = directory + "/collected"
+      let collector = try FleetCollector(directory: target)
+      let rounds = try #require(sent.map(\.count).min())
+      try #require(rounds > 3)
+      var position: UInt64 = 0
+      for round in 0..<rounds {
+        if round == rounds / 2 { try collector.commit() }
+        for parts in sent {
+          try collector.take(parts[round], position)
+          position += 1
+        }
+      }
+      #expect(collector.uncommittedOpenings == hosts.count)
+      try collector.commit()
+      #expect(try LogCollection.segments(in: target, from: 0).count == 2 * hosts.count)
+      for (host, parts) in zip(hosts, sent) {
+        let count = try parts.prefix(rounds).map { Int(try PartMessage(headers: $0.headers).events) }.reduce(0, +)
+        let wanted = try events(directory + "/" + host).prefix(count)
+        #expect(try events(target, host: host).map(\.id) == wanted.map(\.id))
+      }
+    }
+  }
+
   @Test func `what never comes is missing, and what comes late after all is in the log`() throws {
     try withDirectory { directory in
       try capture(2_000, in: directory + "/host")

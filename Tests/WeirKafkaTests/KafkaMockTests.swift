@@ -92,7 +92,7 @@
       options.backoff.least = .milliseconds(10)
       options.backoff.most = .milliseconds(200)
       options.backoff.openFor = .milliseconds(50)
-      try dispatcher.add(batchesTo: try KafkaBatchProvider(configuration, host: "web-1"), options: options)
+      try dispatcher.add(batchesTo: try BrokerBatchProvider.kafka(configuration, host: "web-1"), options: options)
     }
 
     var entry: Ledger.Entry? { dispatcher.ledger["kafka"] }
@@ -161,7 +161,7 @@
       try await withDirectoryAsync { directory in
         let scene = try Scene(directory)
         scene.cluster.makeTopic(partitions: 1)
-        try scene.dispatcher.add(try KafkaProvider(scene.configuration, host: "web-1"))
+        try scene.dispatcher.add(try BrokerProvider.kafka(scene.configuration, host: "web-1"))
         let ids = try scene.capture(50)
         #expect(await eventually { scene.entry?.pending == 0 })
         _ = await scene.dispatcher.shutdown(budget: patience)

@@ -5,6 +5,7 @@
   import Testing
   import Weir
   import WeirDelivery
+  import WeirFleet
   import WeirNATS
 
   struct FleetGuide {
@@ -14,7 +15,7 @@
           try Tracker(directory: directory + "/log", configuration: quiet()), configuration: dispatcherConfiguration())
         // snippet
         let stream = try NATSConfiguration("nats://n1,n2,n3", stream: "events")
-        try dispatcher.add(batchesTo: try NATSBatchProvider(stream), options: .asParts)
+        try dispatcher.add(batchesTo: try BrokerBatchProvider.nats(stream), options: .asParts)
         // end
         #expect(dispatcher.ledger["nats"] != nil)
         _ = await dispatcher.shutdown(budget: .zero)

@@ -32,7 +32,7 @@
       }
 
       func add() throws {
-        try dispatcher.add(batchesTo: try NATSBatchProvider(configuration, host: "web-1"), options: soon())
+        try dispatcher.add(batchesTo: try BrokerBatchProvider.nats(configuration, host: "web-1"), options: soon())
       }
 
       var entry: Ledger.Entry? { dispatcher.ledger["nats"] }
@@ -89,7 +89,7 @@
       try await withDirectoryAsync { directory in
         let scene = try Scene(directory)
         try scene.server.makeStream("events")
-        try scene.dispatcher.add(try NATSProvider(scene.configuration, host: "web-1"))
+        try scene.dispatcher.add(try BrokerProvider.nats(scene.configuration, host: "web-1"))
         let ids = try capture(50, in: scene.tracker)
         #expect(await eventually { scene.entry?.pending == 0 })
         _ = await scene.dispatcher.shutdown(budget: .seconds(60))

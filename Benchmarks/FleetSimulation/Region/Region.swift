@@ -114,7 +114,8 @@ struct Region {
   private mutating func flush(_ number: Int) {
     let host = hosts[number]
     guard host.isUp, host.call == nil else { return }
-    let callBytes = min(scenario.callBytes, host.callBytes)
+    let budget = scenario.bytesPerSecond.map { max($0, Self.largestPart) } ?? .infinity
+    let callBytes = min(scenario.callBytes, host.callBytes, budget)
     host.cut(
       builder, sizes, mostEvents: min(mostEvents, sizes.events(callBytes)), callBytes: callBytes,
       at: min(queue.now, scenario.duration))

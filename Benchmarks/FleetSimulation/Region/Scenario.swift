@@ -21,17 +21,15 @@ struct Scenario {
   var lostAnswers = 0.001
   /// When the collector is killed.
   var collectorKills: [Double] = [900]
-  /// Whether the collector puts the parts of an opening together before it writes a segment.
-  var isGrouped = false
   /// How long the broker knows the ids of messages.
   var window = 120.0
 
   /// The longest pause after failures.
   var longestPause = 300.0
-  /// What a host sends in a second: the pause between its calls.
+  /// What a host sends in a second: the pause between its calls, and the most of a call.
   var bytesPerSecond: Double?
   /// Whether a call that fails is followed by one with half its bytes, and one that succeeds by one with twice as many.
-  var halvesCalls = false
+  var halvesCalls = true
   /// Whether so much is sent that not all of it may have arrived by the end: more than the collector takes, or so much at
   /// once that no answer comes in time, and all of it is sent again.
   var mayFallBehind = false

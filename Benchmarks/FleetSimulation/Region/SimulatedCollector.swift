@@ -11,7 +11,6 @@ struct SimulatedCollector {
   private static let patience = 60.0
   private static let summaryInterval = 60.0
 
-  private let isGrouped: Bool
   private let cost: CollectorCost
   private let file: FleetStateFile
   private(set) var state = FleetState()
@@ -23,9 +22,6 @@ struct SimulatedCollector {
   private var uncommittedOpenings: Set<UInt64> = []
   private var uncommittedSince = 0.0
   private var uncommittedBytes = 0.0
-  /// Segments end where a part of another opening comes, so each part makes one unless it follows its own.
-  private var segmentsBegun = 0
-  private var lastOpening: UInt64 = 0
   /// What the segments have that the summary does not.
   private var sinceSummary: [(message: PartMessage, new: UInt64)] = []
   private(set) var durable = 0
@@ -40,7 +36,6 @@ struct SimulatedCollector {
   private(set) var delays = Delays()
 
   init(_ scenario: Scenario, _ cost: CollectorCost, in directory: String) throws {
-    isGrouped = scenario.isGrouped
     self.cost = cost
     file = try FleetStateFile(in: directory)
   }
@@ -65,14 +60,12 @@ struct SimulatedCollector {
     let old = known.reduce(0) { $0 + UInt64($1.positions.count) >> 3 }
     events += message.events - old
     repeated += old
-    state.collected(message, new: message.events - old)
+    state.collected(message)
+    state.count(message.events - old, ofLog: message.logID)
     if uncommitted.isEmpty { uncommittedSince = now }
     uncommitted.append((message, message.events - old))
     uncommittedOpenings.insert(message.opening)
     uncommittedBytes += bytes
-    if message.opening != lastOpening { segmentsBegun += 1 }
-    lastOpening = message.opening
-    if isGrouped { segmentsBegun = uncommittedOpenings.count }
   }
 
   private mutating func release(_ log: UInt64, at now: Double) {
@@ -103,17 +96,18 @@ struct SimulatedCollector {
 
   /// Commits, and returns the seconds that this takes.
   mutating func commit(at now: Double) throws -> Double {
-    let seconds = Double(segmentsBegun) * cost.segment
+    let begun = uncommittedOpenings.count
+    let seconds = Double(begun) * cost.segment
     for (message, _) in uncommitted {
       let first = Double(message.times?.lowerBound ?? 0) / 1e9
       delays.note(now + seconds - first)
     }
-    segments += segmentsBegun
+    segments += begun
     commitSeconds += seconds
     sinceSummary += uncommitted
     committedEvents = events
     durable = waiting.values.joined().map(\.position).min() ?? next
-    (uncommitted, uncommittedOpenings, uncommittedBytes, segmentsBegun, lastOpening) = ([], [], 0, 0, 0)
+    (uncommitted, uncommittedOpenings, uncommittedBytes) = ([], [], 0)
     if now >= nextSummary {
       nextSummary = now + Self.summaryInterval
       var content = FleetStateFile.Content()
@@ -129,9 +123,12 @@ struct SimulatedCollector {
   mutating func restart() throws {
     let content = try file.read() ?? FleetStateFile.Content()
     state = content.state
-    for (message, new) in sinceSummary { state.collected(message, new: new) }
+    for (message, new) in sinceSummary {
+      state.collected(message)
+      state.count(new, ofLog: message.logID)
+    }
     (events, next, waiting) = (committedEvents, durable, [:])
-    (uncommitted, uncommittedOpenings, uncommittedBytes, segmentsBegun, lastOpening) = ([], [], 0, 0, 0)
+    (uncommitted, uncommittedOpenings, uncommittedBytes) = ([], [], 0)
   }
 }
 

@@ -10,6 +10,12 @@ struct PartQueue {
   private var position: Offset = 0
   /// The bytes of the last full part, divided by its events.
   private var bytesAnEvent = 24.0
+  /// The most bytes of the next call: half of the last call after a failure, twice as many after a success, as TCP's
+  /// window (Jacobson 1988). So many hosts that come back together soon send no more than the broker takes while they
+  /// wait for its answers.
+  private var callBytes = Int.max
+  /// No failure makes a call smaller.
+  private static let leastCallBytes = 16 << 10
 
   init(_ directory: String) {
     self.directory = directory
@@ -34,7 +40,14 @@ struct PartQueue {
     cutter = nil
   }
 
-  /// Cuts the next parts, so many that they have at least `mostBytes` together, if there are so many.
+  /// Notes how a call with so many bytes ended.
+  mutating func called(with bytes: Int, isDone: Bool) {
+    let more = callBytes > .max / 2 ? .max : callBytes * 2
+    callBytes = isDone ? more : max(min(callBytes, bytes) / 2, Self.leastCallBytes)
+  }
+
+  /// Cuts the next parts, so many that they have at least `mostBytes` together, or less after failures, if there are so
+  /// many.
   mutating func next(
     at offset: Offset, for provider: any PartProvider, mostBytes: Int
   ) throws(WeirError) -> Found {
@@ -43,7 +56,7 @@ struct PartQueue {
         cutter = try LogCutter(directory: directory, from: offset)
         position = offset
       }
-      return try cut(provider, mostBytes)
+      return try cut(provider, min(mostBytes, callBytes))
     } catch {
       forget()
       throw error
@@ -54,7 +67,7 @@ struct PartQueue {
     var parts: [LogPart] = []
     var bytes = 0
     while let cutter, bytes < mostBytes {
-      let most = min(max(provider.largestPart, LogCutter.leastBytes), LogCutter.mostBytes)
+      let most = min(max(min(provider.largestPart, callBytes), LogCutter.leastBytes), LogCutter.mostBytes)
       switch try cutter.next(atMost: most) {
       case .part(let part):
         // A gap before the part is told by the position.
@@ -179,6 +192,7 @@ extension BatchLoop {
     quietUntil = max(quietUntil, start + orders.options.budget.pause(after: bytes))
     let offsets = first.offsets.lowerBound..<last.offsets.upperBound
     let events = cut.reduce(0) { $0 + $1.summary.events }
+    parts.called(with: bytes, isDone: given?.isWhole ?? false)
     note(offsets, settledBy: given, cut, events: events, bytes: bytes, began, clock.now - start)
     switch given {
     case .verdicts(let verdicts): try apply(verdicts, to: cut)
@@ -241,5 +255,13 @@ extension BatchLoop {
     noteCall(
       offsets, events: events, bytes: bytes, began, took, outcome, text, rejected: OffsetRanges(ranges: rejected),
       retried: OffsetRanges(all: retried))
+  }
+}
+
+extension DeliveryAnswer {
+  /// Whether nothing is to come again.
+  fileprivate var isWhole: Bool {
+    guard case .verdicts(let verdicts) = self else { return false }
+    return verdicts.allSatisfy { if case .retry = $0 { false } else { true } }
   }
 }

@@ -39,13 +39,20 @@ package final class FleetCollector {
     package var unreadable: UInt64 = 0
   }
 
-  /// A part that waits, or was added and is not committed.
+  /// A part that waits for an earlier one.
   private struct Waiting {
     var message: PartMessage
     var bytes: [UInt8]
     var source: String
     var position: UInt64
     var since: Duration
+  }
+
+  /// A part that was taken, and is to be in the log at the next commit without what was known before.
+  private struct Uncommitted {
+    var message: PartMessage
+    var bytes: [UInt8]
+    var known: [LaneSpan]
   }
 
   /// The subdirectory with the log of events that came again.
@@ -66,11 +73,14 @@ package final class FleetCollector {
   private var covered: Offset
   /// The offset after the last event that was committed.
   package private(set) var end: Offset = 0
-  /// What was added since the last commit, and when that began.
+  /// What was taken since the last commit, by opening, and when that began. A segment has events of one opening, so a
+  /// commit writes the parts of an opening together, and the openings in the order in which their first parts came.
+  private var uncommitted: [UInt64: [Uncommitted]] = [:]
+  private var uncommittedOrder: [UInt64] = []
   package private(set) var uncommittedBytes = 0
-  package private(set) var uncommittedOpenings: Set<UInt64> = []
   package private(set) var uncommittedSince = Duration.zero
-  package var isUncommitted: Bool { !uncommittedOpenings.isEmpty }
+  package var uncommittedOpenings: Int { uncommittedOrder.count }
+  package var isUncommitted: Bool { !uncommittedOrder.isEmpty }
   /// Whether parts wait for earlier ones.
   package var isWaiting: Bool { !waiting.isEmpty }
   /// The next position of each source, and those of the parts that wait.
@@ -187,7 +197,7 @@ package final class FleetCollector {
     return waitingOrder.first.map { $0.since + limits.patience }
   }
 
-  /// Adds a part that comes next. A part whose bytes are not what its headers say is counted, and left out.
+  /// Takes a part that comes next. A part whose bytes are not what its headers say is counted, and left out.
   private func add(
     _ message: PartMessage, _ bytes: [UInt8], _ source: String, _ position: UInt64, at now: Duration
   ) throws(WeirError) {
@@ -201,15 +211,26 @@ package final class FleetCollector {
       return noteUnreadable(error, source, position)
     }
     let known = state.known(in: message)
-    let added = try collection.add(bytes, from: message.host, without: known)
-    counts.events += added
-    counts.repeated += message.events - min(added, message.events)
-    if added < message.events { try keepRepeated(message, bytes) }
-    state.collected(message, new: added)
+    if !known.isEmpty { try keepRepeated(message, bytes) }
+    state.collected(message)
     rows.came(message, bytes: bytes.count)
     if !isUncommitted { uncommittedSince = now }
     uncommittedBytes += bytes.count
-    uncommittedOpenings.insert(message.opening)
+    if uncommitted[message.opening] == nil { uncommittedOrder.append(message.opening) }
+    uncommitted[message.opening, default: []].append(Uncommitted(message: message, bytes: bytes, known: known))
+  }
+
+  /// Writes what was taken to the log's files.
+  private func writeUncommitted() throws(WeirError) {
+    for opening in uncommittedOrder {
+      for part in uncommitted.removeValue(forKey: opening) ?? [] {
+        let added = try collection.add(part.bytes, from: part.message.host, without: part.known)
+        counts.events += added
+        counts.repeated += part.message.events - min(added, part.message.events)
+        state.count(added, ofLog: part.message.logID)
+      }
+    }
+    (uncommittedOrder, uncommittedBytes) = ([], 0)
   }
 
   private func noteUnreadable(_ error: WeirError, _ source: String, _ position: UInt64) {
@@ -274,9 +295,9 @@ package final class FleetCollector {
 
   /// Brings what was taken to the disk, and to readers.
   package func commit() throws(WeirError) {
+    try writeUncommitted()
     end = try collection.commit()
     _ = try repetitions?.commit()
-    (uncommittedBytes, uncommittedOpenings) = (0, [])
     committedRows = rows
     var positions = next
     for waits in waiting.values.joined() {

@@ -142,7 +142,7 @@ package final class FleetReader: Sendable {
     while !isOver() {
       let now = Self.now
       if collector.isUncommitted,
-        now >= collector.uncommittedSince + wait(collector.uncommittedOpenings.count)
+        now >= collector.uncommittedSince + wait(collector.uncommittedOpenings)
           || collector.uncommittedBytes >= Self.mostUncommitted
       {
         // What was read again after a kill would be kept as a repetition.

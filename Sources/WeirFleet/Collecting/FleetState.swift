@@ -59,23 +59,25 @@ package struct FleetState: Hashable, Sendable {
     }
   }
 
-  /// Notes what was collected, and what is missing before it. Of the message, so many events were new.
-  package mutating func collected(_ message: PartMessage, new events: UInt64) {
+  /// Notes what was collected, and what is missing before it. How many events were new is for ``count(_:ofLog:)``.
+  package mutating func collected(_ message: PartMessage) {
     collected(message.spans, opening: message.opening, logID: message.logID)
-    came(message.offsets, events, ofLog: message.logID, host: message.host, start: message.start)
+    came(message.offsets, ofLog: message.logID, host: message.host, start: message.start)
   }
+
+  /// Counts events of a log that is known.
+  package mutating func count(_ events: UInt64, ofLog id: UInt64) { logs[id]?.events &+= events }
 
   /// Notes what a segment of the collecting log has.
   package mutating func collected(_ segment: LogCollection.Segment) {
     collected(segment.spans, opening: segment.opening, logID: segment.logID)
     guard let offsets = segment.spans.last?.positions else { return }
     let (first, end) = (offsets.lowerBound >> 3, offsets.upperBound >> 3)
-    came(first..<end, segment.events, ofLog: segment.logID, host: segment.host, start: first)
+    came(first..<end, ofLog: segment.logID, host: segment.host, start: first)
+    count(segment.events, ofLog: segment.logID)
   }
 
-  private mutating func came(
-    _ offsets: Range<Offset>, _ events: UInt64, ofLog id: UInt64, host: String, start: Offset
-  ) {
+  private mutating func came(_ offsets: Range<Offset>, ofLog id: UInt64, host: String, start: Offset) {
     var log = logs[id] ?? Log(host: host, start: start, expected: start)
     log.host = host
     if start < log.start {
@@ -88,7 +90,6 @@ package struct FleetState: Hashable, Sendable {
     if gap > 0, gap < Self.leftOut { log.missing.insert(log.expected..<offsets.lowerBound) }
     log.missing.remove(offsets)
     log.expected = max(log.expected, offsets.upperBound)
-    log.events &+= events
     logs[id] = log
   }
 

@@ -86,15 +86,15 @@
       #if Kafka
         if isKafka {
           let topic = try kafka()
-          if asEvents { return try KafkaProvider(topic, name: name, host: host) }
-          return BatchDelivery(try KafkaBatchProvider(topic, name: name, host: host))
+          if asEvents { return try BrokerProvider.kafka(topic, name: name, host: host) }
+          return BatchDelivery(try BrokerBatchProvider.kafka(topic, name: name, host: host))
         }
       #endif
       #if NATS
         if !isKafka {
           let stream = try nats()
-          if asEvents { return try NATSProvider(stream, name: name, host: host) }
-          return BatchDelivery(try NATSBatchProvider(stream, name: name, host: host))
+          if asEvents { return try BrokerProvider.nats(stream, name: name, host: host) }
+          return BatchDelivery(try BrokerBatchProvider.nats(stream, name: name, host: host))
         }
       #endif
       throw missing

@@ -137,6 +137,26 @@ struct PartDeliveryTests {
     }
   }
 
+  @Test func `a call is halved after a failure, and doubled after a success`() async throws {
+    try await withDirectoryAsync { directory in
+      let tracker = try Tracker(directory: directory + "/log", configuration: quiet { $0.whenFull = .block })
+      let broker = PartsInMemory(
+        Array(repeating: .fail("no answer"), count: 3), largestPart: 64 << 10, bytesAtOnce: 256 << 10)
+      let dispatcher = try Dispatcher(tracker, configuration: configuration())
+      try dispatcher.start()
+      try dispatcher.add(batchesTo: broker, options: .whenAsked)
+      let captured = try capture(100_000, in: tracker)
+      #expect(await dispatcher.shutdown(budget: patience)["broker"]?.pending == 0)
+      let sizes = broker.calls.map { $0.reduce(0) { $0 + $1.bytes.count } }
+      try #require(sizes.count > 7)
+      for index in 1...3 { #expect(sizes[index] < sizes[index - 1] * 3 / 4) }
+      // Parts are cut smaller where a call is smaller than one.
+      #expect(broker.calls[3].allSatisfy { $0.bytes.count <= 32 << 10 })
+      for index in 4...5 { #expect(sizes[index] > sizes[index - 1] * 3 / 2) }
+      #expect(try collect(broker.kept, in: directory + "/collected").map(\.id) == captured)
+    }
+  }
+
   @Test func `beside another process events leave without a seal of that process`() async throws {
     try await withDirectoryAsync { directory in
       let tracker = try Tracker(directory: directory + "/log", configuration: quiet { $0.whenFull = .block })
