@@ -342,7 +342,8 @@ let package = Package(
     .testTarget(
       name: "WeirToolTests",
       dependencies: [
-        "WeirTool", "Weir", "WeirJSON", "WeirContracts", "WeirDelivery", "WeirTesting", "WeirYAML",
+        "WeirTool", "Weir", "WeirJSON", "WeirContracts", "WeirDelivery", "WeirTesting", "WeirYAML", "WeirFleet",
+        "WeirMonitor",
       ],
       swiftSettings: swiftSettings),
     .testTarget(

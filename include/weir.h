@@ -1044,6 +1044,13 @@ weir_status weir_collection_add(weir_collection *collection, const uint8_t *byte
 /* Brings what was added to the disk and to readers. `*next_offset`: after the last event. Waits for the disk. */
 weir_status weir_collection_commit(weir_collection *collection, uint64_t *next_offset, weir_error *error);
 
+/*
+ * Says that the caller keeps what the segments below the offset say of what was collected, on the disk: for a removed
+ * segment, weir_collection_read tells nothing. Only these segments are removed, by whatever bound; 0 at the opening.
+ * Where max_bytes leaves no room otherwise, an addition answers NO_SPACE.
+ */
+void weir_collection_set_covered(weir_collection *collection, uint64_t offset);
+
 /* As weir_set_delivered: removal follows with the next commit. */
 void weir_collection_set_delivered(weir_collection *collection, uint64_t offset);
 

@@ -27,8 +27,8 @@
       /// What each provider of a plan would get of an event; `nil` without a plan.
       package var preview: (@Sendable (StoredEvent) -> [(provider: String, text: String)])?
 
-      /// A page that holds the log against a control, as HTML without scripts; `nil` without a control.
-      package var differences: (@Sendable () -> String)?
+      /// Further pages. The monitor's own page links to them.
+      package var pages: [LinkedPage] = []
 
       /// Creates the default configuration.
       public init() {}
@@ -47,6 +47,21 @@
             .invalid, "other machines can reach \(host); allow remote readers, or listen on 127.0.0.1")
         }
       }
+    }
+  }
+
+  /// A page that the monitor's own page links to.
+  package struct LinkedPage: Sendable {
+    /// In lower case: the page's path, and its title.
+    let name: String
+    let isThere: @Sendable () -> Bool
+    /// The page as HTML without scripts.
+    let html: @Sendable () -> String
+
+    package init(
+      _ name: String, if isThere: @escaping @Sendable () -> Bool = { true }, html: @escaping @Sendable () -> String
+    ) {
+      (self.name, self.isThere, self.html) = (name, isThere, html)
     }
   }
 #endif

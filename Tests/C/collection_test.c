@@ -465,6 +465,67 @@ static void killed(void) {
   scratch_remove(folder);
 }
 
+/* ---- Removal ----------------------------------------------------------------------------------------------------- */
+
+static weir_collection *open_bounded(const char *directory) {
+  weir_options options;
+  weir_options_init(&options);
+  options.retain_bytes = 1;
+  options.remove_delivered = 1;
+  weir_collection *collection;
+  weir_error error;
+  CHECK_EQUAL(weir_collection_open(directory, &options, &collection, NULL, &error), WEIR_OK);
+  REQUIRE(collection);
+  return collection;
+}
+
+static int note_first(void *context, const weir_collected *collected) {
+  *(uint64_t *)context = collected->first_offset;
+  return 1;
+}
+
+/* The first offset of the first segment that says what was collected. */
+static uint64_t first_told(const char *directory) {
+  uint64_t first = UINT64_MAX;
+  weir_error error;
+  CHECK_EQUAL(weir_collection_read(directory, 0, note_first, &first, &error), WEIR_OK);
+  return first;
+}
+
+static void bounded(void) {
+  test("no bound removes a segment before somebody else keeps what was collected");
+  char *folder = scratch();
+  kept_parts *parts = calloc(1, sizeof *parts);
+  REQUIRE(parts);
+  while (parts->count < 8) {
+    make_opening(join(folder, "source"), 0);
+    cut(join(folder, "source"), parts->count ? parts->items[parts->count - 1].segment.next_offset : 0, parts);
+  }
+  const char *directory = join(folder, "collected");
+  weir_collection *collection = open_bounded(directory);
+  uint64_t third = 0, end = 0;
+  for (uint64_t i = 0; i < parts->count; i++) {
+    if (i == 3) third = end;
+    CHECK_EQUAL(weir_collection_add(collection, parts->items[i].bytes, parts->items[i].count, "host-0", NULL, 0, NULL,
+                                    NULL), WEIR_OK);
+    weir_collection_set_delivered(collection, end);
+    CHECK_EQUAL(weir_collection_commit(collection, &end, NULL), WEIR_OK);
+  }
+  CHECK_EQUAL(first_told(directory), 0);
+  weir_collection_close(collection);
+  collection = open_bounded(directory);
+  CHECK_EQUAL(first_told(directory), 0);
+  weir_collection_set_covered(collection, third);
+  CHECK_EQUAL(weir_collection_commit(collection, NULL, NULL), WEIR_OK);
+  CHECK_EQUAL(first_told(directory), third);
+  weir_collection_set_covered(collection, end);
+  CHECK_EQUAL(weir_collection_commit(collection, NULL, NULL), WEIR_OK);
+  CHECK(first_told(directory) > third);
+  weir_collection_close(collection);
+  free_parts(parts);
+  scratch_remove(folder);
+}
+
 static void damaged(void) {
   test("a part with a flipped bit is told, and not collected");
   char *folder = scratch();
@@ -514,6 +575,7 @@ int main(void) {
   cut_to_sizes();
   random_rounds();
   killed();
+  bounded();
   damaged();
   return finish();
 }

@@ -121,7 +121,6 @@ class PageTest(unittest.TestCase):
         with open(control, "w", encoding="utf-8") as file:
             file.write("\n".join([lines[0].replace("it is", "it was"), *lines[1:4]]) + "\n")
         self.driver.get(stage.start("--against", control))
-        wait(lambda: not stage.is_hidden("differences"), "the way to the differences")
         self.driver.find_element(By.ID, "differences").click()
         body = lambda: stage.js("return document.body.textContent")
         wait(lambda: "5 events in the log" in body(), "the report")

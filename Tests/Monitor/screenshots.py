@@ -34,7 +34,6 @@ def compare(stage):
                 file.write(line.replace('"SPRING"', '"SPR"') + "\n")
     stage.kill_monitor()
     stage.driver.get(stage.start("--against", control))
-    wait(lambda: not stage.is_hidden("differences"), "the way to the differences")
     stage.driver.find_element(By.ID, "differences").click()
     wait(lambda: "events in the log" in stage.js("return document.body.textContent"), "the report")
     stage.js("document.querySelector('.tables').nextElementSibling.scrollIntoView()")

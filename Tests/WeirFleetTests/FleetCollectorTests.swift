@@ -254,6 +254,43 @@ struct FleetCollectorTests {
     }
   }
 
+  @Test func `what was removed before a kill is known, and a damaged summary of it is an error`() throws {
+    try withDirectory { directory in
+      try capture(2_000, in: directory + "/host")
+      let sent = try cut(directory + "/host", host: "host")
+      try #require(sent.count > 6)
+      let target = directory + "/collected"
+      var bounded = Tracker.Configuration()
+      bounded.retention.bytes = 1
+      /// The offset of the first segment, after all parts were taken, with a commit after each.
+      func takeAll(_ collector: FleetCollector) throws -> Offset? {
+        for (index, each) in sent.enumerated() {
+          try collector.take(each, UInt64(index))
+          try collector.commit()
+        }
+        return try LogCollection.segments(in: target, from: 0).first?.offsets.lowerBound
+      }
+      // Cut off without a summary: nothing was removed.
+      let removed = try takeAll(try FleetCollector(directory: target, configuration: bounded))
+      #expect(removed == 0)
+      try {
+        let collector = try FleetCollector(directory: target, configuration: bounded)
+        let kept = try takeAll(collector)
+        #expect(try #require(kept) > 0)
+        #expect(collector.counts.events == 0 && collector.counts.repeated == 2_000)
+        #expect(collector.status.rows.map(\.events) == [2_000])
+      }()
+      let path = target + "/collected"
+      var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+      bytes[bytes.count / 2] ^= 1
+      try bytes.write(to: URL(fileURLWithPath: path))
+      let error = #expect(throws: WeirError.self) {
+        try FleetCollector(directory: target, configuration: bounded)
+      }
+      #expect(error?.code == .invalid && error?.message.contains("collected is damaged") == true)
+    }
+  }
+
   @Test func `what came in the last minute is read again after a break, and collected once`() throws {
     try withDirectory { directory in
       try capture(2_000, in: directory + "/host")

@@ -38,6 +38,32 @@
       }
     }
 
+    @Test func `the page links to the further pages that are there, and each has its own style alone`() async throws {
+      try await withDirectoryAsync { directory in
+        let isThere = Mutex(false)
+        let asked: @Sendable () -> Bool = { isThere.withLock { $0 } }
+        func pages(_ configuration: inout Monitor.Configuration) {
+          configuration.pages = [
+            LinkedPage("first") { "<style>p { margin: 0 }</style><p>one</p>" },
+            LinkedPage("second", if: asked, html: { "<p>two</p>" }),
+          ]
+        }
+        try await MonitorStage.run(directory, pages) { stage in
+          #expect(try await stage.get("/").text.contains(#"<a id="first" href="/first">First</a>"#))
+          #expect(try await stage.get("/").text.contains("/second") == false)
+          #expect(try await stage.get("/second").status == 404)
+          let first = try await stage.get("/first")
+          #expect(first.text.contains("<p>one</p>"))
+          let policy = try #require(first["content-security-policy"])
+          #expect(policy.contains("script-src 'none'") && policy.contains("style-src 'sha256-"))
+          isThere.withLock { $0 = true }
+          #expect(try await stage.get("/").text.contains(#"<a id="second" href="/second">Second</a>"#))
+          #expect(try await stage.get("/second").text.contains("two"))
+          #expect(try await ask(stage.port, "/second").status == 403)
+        }
+      }
+    }
+
     @Test func `the gate is before every route`() async throws {
       try await withDirectoryAsync { directory in
         _ = try Tracker(directory: directory, configuration: quiet())

@@ -56,10 +56,14 @@ struct weir_collection {
 
 /* ---- Opening ----------------------------------------------------------------------------------------------------- */
 
-/* Recovers the log by an opening for captures, which leaves a closed ring. */
-static weir_status recover(const char *directory, weir_options *options, weir_recovery *recovery, weir_error *error) {
+/* Recovers the log by an opening for captures, which leaves a closed ring. Removes nothing. */
+static weir_status recover(const char *directory, const weir_options *options, weir_recovery *recovery,
+                           weir_error *error) {
+  weir_options unbounded = *options;
+  unbounded.max_bytes = unbounded.retain_bytes = unbounded.retain_ns = 0;
+  unbounded.remove_delivered = 0;
   weir_log *log;
-  weir_status status = weir_open(directory, options, &log, recovery, error);
+  weir_status status = weir_open(directory, &unbounded, &log, recovery, error);
   if (status != WEIR_OK) return status;
   status = weir_close(log, error);
   weir_free(log);
@@ -94,6 +98,7 @@ static weir_status take_log(weir_collection *collection, weir_recovery *recovery
   if (result != 0) return log_lock_fail(&collection->held, result, "open", error);
   uint64_t start;
   status = retention_open(&collection->held, &collection->options, &collection->retention, &start, recovery, error);
+  if (collection->retention) collection->retention->covered = 0;
   return status == WEIR_OK ? retention_settle(collection->retention, error) : status;
 }
 
@@ -460,6 +465,11 @@ weir_status weir_collection_commit(weir_collection *collection, uint64_t *next_o
   if (collection->retention) retention_remove_due(collection->retention, 0);
   if (next_offset) *next_offset = collection->next_offset;
   return WEIR_OK;
+}
+
+void weir_collection_set_covered(weir_collection *collection, uint64_t offset) {
+  if (!collection->retention || offset > collection->next_offset) return;
+  if (collection->retention->covered < offset) collection->retention->covered = offset;
 }
 
 void weir_collection_set_delivered(weir_collection *collection, uint64_t offset) {

@@ -231,9 +231,13 @@ static int oldest_contents(const retention *retention, contents *contents) {
                        contents);
 }
 
-/* The last sealed segment stays, and so do all segments from the first one that is not sealed. */
+/*
+ * The last sealed segment stays, and so do all segments from the first one that is not sealed, and those that are not
+ * covered.
+ */
 static int has_one_to_remove(const retention *retention) {
   if (retention->end - retention->first - retention->unsealed < 2) return 0;
+  if (retention->queue[retention->first + 1].base > retention->covered) return 0;
   return retention->queue[retention->first].bytes != NOT_SEALED;
 }
 
@@ -392,6 +396,7 @@ static weir_status make_retention(const log_lock *held, const weir_options *opti
   made->displaces = options->limit_policy == WEIR_LIMIT_DROP_OLDEST;
   made->reserve = made->displaces || options->max_bytes == 0 ? 0 : reserve_of(options);
   made->remove_delivered = options->remove_delivered != 0;
+  made->covered = UINT64_MAX;
   made->removable_at = UINT64_MAX;
   made->start = *start;
   made->start.log_id = held->log_id;

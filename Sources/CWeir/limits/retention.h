@@ -88,6 +88,7 @@ typedef struct retention {
   uint64_t batch_reserve; /* kept free below the limit for batches beside their raw segments, which take no more: so no
                              capture is refused, and no segment removed, for a batch. 0: no batches are made */
   int remove_delivered;
+  uint64_t covered;      /* segments with offsets from here on stay, whatever is due. UINT64_MAX: none */
   batch_names batch_names;
 
   uint64_t used;        /* atomic: bytes of all files but batches in the making */

@@ -66,6 +66,12 @@ package final class LogCollection {
     return end
   }
 
+  /// Says that what the segments below an offset tell is kept on the disk by the caller. No other segment is removed,
+  /// whatever the bounds say; where `byteLimit` leaves no room, ``add(_:from:without:)`` throws `noSpace`.
+  package func covered(below offset: Offset) {
+    weir_collection_set_covered(collection, offset)
+  }
+
   /// Says that every event below an offset was delivered. If the configuration removes delivered events, the next
   /// ``commit()`` removes segments.
   package func delivered(below offset: Offset) {

@@ -70,7 +70,6 @@ package final class FleetCollector {
   private let repetitions: LogCollection?
   /// Where the first message was that is no part, or damaged, and what is wrong with it.
   package private(set) var firstUnreadable: String?
-  private var covered: Offset
   /// The offset after the last event that was committed.
   package private(set) var end: Offset = 0
   /// What was taken since the last commit, by opening, and when that began. A segment has events of one opening, so a
@@ -81,6 +80,8 @@ package final class FleetCollector {
   package private(set) var uncommittedSince = Duration.zero
   package var uncommittedOpenings: Int { uncommittedOrder.count }
   package var isUncommitted: Bool { !uncommittedOrder.isEmpty }
+  /// What was committed since the last summary.
+  package private(set) var unsummarizedBytes = 0
   /// Whether parts wait for earlier ones.
   package var isWaiting: Bool { !waiting.isEmpty }
   /// The next position of each source, and those of the parts that wait.
@@ -107,14 +108,31 @@ package final class FleetCollector {
     file = try FleetStateFile(in: collection.directory)
     rows = FleetRows(FleetStatus.read(in: collection.directory))
     committedRows = rows
-    let content = try file.read() ?? FleetStateFile.Content()
+    let content = try Self.summary(file, collection)
     state = content.state
-    for segment in try LogCollection.segments(in: collection.directory, from: content.covered) {
-      state.collected(segment)
-    }
-    covered = content.covered
+    let segments = try LogCollection.segments(in: collection.directory, from: content.covered)
+    for segment in segments { state.collected(segment) }
     next = content.positions
     durable = content.positions
+    collection.covered(below: content.covered)
+    // Else a log at its byte limit could neither remove a segment nor take another.
+    if !segments.isEmpty { try summarize() }
+  }
+
+  /// The summary. A damaged one is left aside if the segments tell everything.
+  private static func summary(
+    _ file: FleetStateFile, _ collection: LogCollection
+  ) throws(WeirError) -> FleetStateFile.Content {
+    do throws(WeirError) {
+      return try file.read() ?? FleetStateFile.Content()
+    } catch {
+      guard error.code == .invalid else { throw error }
+      let segments = try LogCollection.segments(in: collection.directory, from: 0)
+      // Of an empty log the end says whether there were any.
+      let first = if let first = segments.first { first.offsets.lowerBound } else { try collection.commit() }
+      guard first == 0 else { throw error }
+      return FleetStateFile.Content()
+    }
   }
 
   /// The position at which to read a source on. Everything before the position is in the log. `nil` for a new source.
@@ -230,6 +248,7 @@ package final class FleetCollector {
         state.count(added, ofLog: part.message.logID)
       }
     }
+    unsummarizedBytes += uncommittedBytes
     (uncommittedOrder, uncommittedBytes) = ([], 0)
   }
 
@@ -297,7 +316,7 @@ package final class FleetCollector {
   package func commit() throws(WeirError) {
     try writeUncommitted()
     end = try collection.commit()
-    _ = try repetitions?.commit()
+    if let repetitions { repetitions.covered(below: try repetitions.commit()) }
     committedRows = rows
     var positions = next
     for waits in waiting.values.joined() {
@@ -306,16 +325,17 @@ package final class FleetCollector {
     durable = positions
   }
 
-  /// Writes the summary of what was committed, so that the next start need not read those segments. Call after
-  /// ``commit()``.
+  /// Commits, and writes the summary of what was committed. The next start need not read those segments, and from the
+  /// next commit on they may be removed.
   package func summarize() throws(WeirError) {
     try commit()
-    covered = end
     var content = FleetStateFile.Content()
     content.state = state
-    content.covered = covered
+    content.covered = end
     for (source, position) in durable { content.positions[source] = settled(position, source) }
     try file.write(content)
+    collection.covered(below: end)
+    unsummarizedBytes = 0
   }
 
   /// How each log is doing.

@@ -65,6 +65,9 @@ package final class FleetReader: Sendable {
 
   /// So many bytes at most wait for a commit.
   private static let mostUncommitted = 32 << 20
+  /// Segments stay until a summary has what they say. So a summary comes each time after this share of the log's limit,
+  /// and parts that wait take no more than twice the share.
+  private static let shareOfLimit = 8
   private static let waitOfLog = Duration.milliseconds(20)
   private static let longestWait = Duration.seconds(30)
   private static let summaryInterval = Duration.seconds(60)
@@ -128,9 +131,13 @@ package final class FleetReader: Sendable {
     publish(collector, behind: nil)
   }
 
+  /// So many bytes at most are committed without a summary.
+  private var mostUnsummarized: Int { configuration.log.byteLimit.map { $0 / Self.shareOfLimit } ?? .max }
+
   private func open(_ source: any MessageSource) throws(WeirError) -> FleetCollector {
     var limits = configuration.limits
     limits.settlingTime = source.settlingTime
+    limits.heldBytes = min(limits.heldBytes, mostUnsummarized > .max / 2 ? .max : mostUnsummarized * 2)
     return try FleetCollector(directory: directory, configuration: configuration.log, limits: limits)
   }
 
@@ -143,10 +150,13 @@ package final class FleetReader: Sendable {
       let now = Self.now
       if collector.isUncommitted,
         now >= collector.uncommittedSince + wait(collector.uncommittedOpenings)
-          || collector.uncommittedBytes >= Self.mostUncommitted
+          || collector.uncommittedBytes >= min(Self.mostUncommitted, mostUnsummarized)
       {
         // What was read again after a kill would be kept as a repetition.
-        if configuration.limits.keepsRepetitions { try collector.summarize() } else { try collector.commit() }
+        let isSummarized =
+          configuration.limits.keepsRepetitions
+          || collector.unsummarizedBytes + collector.uncommittedBytes >= mostUnsummarized
+        if isSummarized { try collector.summarize() } else { try collector.commit() }
         progress()
         publish(collector, behind: source.behind)
       }

@@ -8,8 +8,6 @@ package struct FleetStateFile: Sendable {
   static let name = "collected"
   private static let magic: [UInt8] = Array("WEIRCOLL".utf8)
   private static let version: UInt32 = 2
-  /// A larger file is no summary: it would be that of a hundred million lanes.
-  private static let mostBytes = 1 << 32
 
   /// What the file holds.
   package struct Content: Hashable, Sendable {
@@ -32,16 +30,25 @@ package struct FleetStateFile: Sendable {
     self.directory = try calls.openDirectory(directory)
   }
 
-  /// Reads the file. `nil` if there is none, or if it is damaged: the segments then say what was collected.
+  /// Reads the file. `nil` if there is none. Throws `invalid` if the file is damaged, and `version` if a newer version of
+  /// Weir wrote the file.
   package func read() throws(WeirError) -> Content? {
     let bytes: [UInt8]
     do throws(WeirError) {
-      bytes = try calls.contents(of: path, atMost: Self.mostBytes)
+      bytes = try calls.contents(of: path, atMost: .max)
     } catch {
       guard error.code == .missing else { throw error }
       return nil
     }
-    return Self.parse(bytes)
+    if let content = Self.parse(bytes) { return content }
+    if let version = Self.head(bytes)?.version, version > Self.version {
+      throw WeirError(.version, "\(path) was written by a newer version of Weir; collect with that one", path: path)
+    }
+    throw WeirError(
+      .invalid,
+      "\(path) is damaged, and the log's first segments, which told the same, were removed; take the file from a backup, "
+        + "or move the file away, and events that the broker still has come again",
+      path: path)
   }
 
   /// Writes the file. A kill or a power cut at any moment leaves the file as it was before or after.
@@ -91,11 +98,18 @@ package struct FleetStateFile: Sendable {
   }
 
   static func parse(_ bytes: [UInt8]) -> Content? {
+    guard let head = head(bytes), head.version == Self.version else { return nil }
+    var body = head.body
+    return try? content(of: &body)
+  }
+
+  /// The version, and what follows it. `nil` if the checksum is another one.
+  private static func head(_ bytes: [UInt8]) -> (version: UInt32, body: Reader)? {
     var head = Reader(bytes[...])
-    guard bytes.starts(with: magic), head.skip(magic.count), head.word() == version, let checksum = head.word(),
+    guard bytes.starts(with: magic), head.skip(magic.count), let version = head.word(), let checksum = head.word(),
       head.rest.withUnsafeBytes({ crc32c($0) }) == checksum
     else { return nil }
-    return try? content(of: &head)
+    return (version, head)
   }
 
   private static func content(of body: inout Reader) throws(Malformed) -> Content {

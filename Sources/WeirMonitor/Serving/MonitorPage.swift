@@ -7,13 +7,19 @@
 
   /// The page that a browser gets. It lies in the program: there is no file to find at run time.
   struct MonitorPage: Sendable {
-    let bytes: [UInt8]
+    private let text: String
     /// What the page may do: run its own script and style, which are known by their hashes, and ask this server.
     let policy: String
 
     init() {
-      bytes = PackageResources.monitor_html
-      policy = Self.policy(of: String(decoding: bytes, as: UTF8.self))
+      text = String(decoding: PackageResources.monitor_html, as: UTF8.self)
+      policy = Self.policy(of: text)
+    }
+
+    /// The page, with links to others.
+    func bytes(linkingTo pages: [LinkedPage]) -> [UInt8] {
+      let links = pages.map { #"<a id="\#($0.name)" href="/\#($0.name)">\#($0.name.capitalized)</a>"# }
+      return Array(text.replacing("<!--pages-->", with: links.joined(separator: "\n      "), maxReplacements: 1).utf8)
     }
 
     /// What a page may do, for its own script and style.
@@ -31,7 +37,7 @@
       return "sha256-" + Data(digest).base64EncodedString()
     }
 
-    /// The headers of every answer.
+    /// The headers of every answer, but for what a linked page may do.
     var headers: HTTPFields {
       var headers = HTTPFields()
       headers[.contentSecurityPolicy] = policy

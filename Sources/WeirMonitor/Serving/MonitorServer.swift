@@ -138,21 +138,10 @@
 
     private func answer(_ request: Request, _ query: Query, _ channel: any Channel) async throws -> Response {
       switch request.uri.path {
-      case "/": return response(page.bytes, "text/html; charset=utf-8")
-      case "/logs":
-        var response = json(source.list)
-        if configuration.differences != nil {
-          response.headers[HTTPField.Name("Link")!] = "</differences>; rel=related"
-        }
-        return response
-      case "/differences":
-        guard let differences = configuration.differences else {
-          throw MonitorProblem(.notFound, "there is no control; start weir monitor with --against")
-        }
-        let text = differences()
-        var response = response(Array(text.utf8), "text/html; charset=utf-8")
-        response.headers[.contentSecurityPolicy] = MonitorPage.policy(of: text)
-        return response
+      case "/":
+        let pages = configuration.pages.filter { $0.isThere() }
+        return response(page.bytes(linkingTo: pages), "text/html; charset=utf-8")
+      case "/logs": return json(source.list)
       case "/stream": return try stream(request, query, channel)
       case "/event":
         guard let offset = query["offset"].flatMap({ Offset($0) }) else {
@@ -167,7 +156,14 @@
           ).json)
       case "/export.jsonl": return try export(.jsonl, query, channel)
       case "/export.csv": return try export(.csv, query, channel)
-      default: throw MonitorProblem(.notFound, "there is nothing at \(request.uri.path.cut(to: 100)); open /")
+      case let path:
+        if let linked = configuration.pages.first(where: { "/" + $0.name == path && $0.isThere() }) {
+          let text = linked.html()
+          var response = response(Array(text.utf8), "text/html; charset=utf-8")
+          response.headers[.contentSecurityPolicy] = MonitorPage.policy(of: text)
+          return response
+        }
+        throw MonitorProblem(.notFound, "there is nothing at \(path.cut(to: 100)); open /")
       }
     }
 

@@ -65,30 +65,40 @@
           status.rows = Array(status.rows.sorted { $0.pending > $1.pending }.prefix(top))
         }
         if follow, isatty(STDOUT_FILENO) == 1 { try writeOutput("\u{1B}[H\u{1B}[J") }
-        try writeOutput(json ? try Table.json(status) : Self.text(status, at: Timestamp.now.nanosecondsSince1970))
+        try writeOutput(json ? try Table.json(status) : FleetTable.text(status, at: Timestamp.now.nanosecondsSince1970))
         if follow { stop.sleep(milliseconds: 1_000) }
       } while follow && !stop.isThrown
       if case .signal(let number) = stop.cause { throw ExitCode.signal(number) }
     }
+  }
+
+  /// What is shown of a fleet: a line for each log, and sums.
+  enum FleetTable {
+    static let head = ["HOST", "LOG", "STARTS", "EVENTS", "PENDING", "AGE", "LAG", "SEEN", "MISSING", "VERSION"]
 
     static func text(_ status: FleetStatus, at now: Int64) -> String {
-      let head = ["HOST", "LOG", "STARTS", "EVENTS", "PENDING", "AGE", "LAG", "SEEN", "MISSING", "VERSION"]
-      let lines = status.rows.map { row in
+      let lines = lines(status, at: now).map { $0.map { Terminal.printable($0) } }
+      return Table.columns([head] + lines) + sums(status, at: now).map { Terminal.printable($0) + "\n" }.joined()
+    }
+
+    static func lines(_ status: FleetStatus, at now: Int64) -> [[String]] {
+      status.rows.map { row in
         [
-          Terminal.printable(row.host), String(row.log.prefix(8)), Quantity.count(row.openings),
-          Quantity.count(row.events),
+          row.host, String(row.log.prefix(8)), Quantity.count(row.openings), Quantity.count(row.events),
           row.pending == 0 ? "0" : "\(Quantity.count(row.pending)), \(Quantity.bytes(row.pendingBytes))",
           row.pending == 0 ? "-" : span(row.pendingAge(at: now)), span(row.lag), span(now - row.taken),
-          Quantity.count(row.missing), Terminal.printable(row.version),
+          Quantity.count(row.missing), row.version,
         ]
       }
+    }
+
+    /// One line, and a second one if nothing is collected.
+    static func sums(_ status: FleetStatus, at now: Int64) -> [String] {
       let events = status.rows.reduce(0) { $0 + $1.events }
-      var text = Table.columns([head] + lines)
-      text += "\(Quantity.count(UInt64(status.rows.count))) logs, \(Quantity.count(events)) events"
+      var text = "\(Quantity.count(UInt64(status.rows.count))) logs, \(Quantity.count(events)) events"
       if let behind = status.behind { text += "; \(Quantity.count(behind)) messages at the broker" }
-      text += "; written \(span(now - status.written)) ago\n"
-      if let trouble = status.trouble { text += "nothing is collected: \(Terminal.printable(trouble))\n" }
-      return text
+      text += "; written \(span(now - status.written)) ago"
+      return [text] + (status.trouble.map { ["nothing is collected: \($0)"] } ?? [])
     }
 
     private static func span(_ nanoseconds: Int64) -> String { Quantity.seconds(UInt64(max(0, nanoseconds))) }

@@ -49,6 +49,9 @@
         event, as weir reconcile does; --key is the same. The log is compared when the page \
         is opened, and not more often than once a minute.
 
+        The log of a collector (weir collect --from) has a page Fleet, which shows what \
+        weir fleet does.
+
         The values of sensitive fields are shown as "[redacted]", also to filters and \
         exports. With --show-sensitive, the values are shown as they are.
 
@@ -180,8 +183,9 @@
           let page = DifferencesPage { [options] () throws(WeirError) in
             try Reconciliation(log: log, against: against, options: options).run()
           }
-          configuration.differences = { page.html }
+          configuration.pages.append(LinkedPage("differences") { page.html })
         }
+        configuration.pages.append(FleetPage(directory).linked)
         configuration.port = port
         configuration.host = host
         configuration.allowsRemote = allowRemote

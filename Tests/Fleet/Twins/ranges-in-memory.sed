@@ -3,4 +3,4 @@
 # finds: twice
 # The collector knows what it has collected as long as it lives: what it reads again after a kill is in the log twice.
 s/^    state = content\.state$/    state = FleetState()/
-s/^      state\.collected(segment)$/      _ = segment/
+s/^    for segment in segments { state\.collected(segment) }$//
