@@ -100,8 +100,8 @@ struct StateSize: Codable {
 
   private mutating func measureStatus() throws {
     let row = """
-      {"host":"host","log":"0123456789abcdef","opening":"0123456789abcdef","openings":30,"events":864000,"parts":8640,
-      "bytes":22000000,"next":864000,"missing":0,"pending":12,"lastEvent":1790000000000000000,"sent":1790000000000000000,
+      {"host":"host","log":"0123456789abcdef","opening":"0123456789abcdef","openings":30,"events":864000,
+      "bytes":22000000,"next":864000,"missing":0,"pending":12,"lastEvent":1790000000000000000,
       "taken":1790000000000000000,"version":"0.1.0"}
       """
     let sample = try JSONDecoder().decode(FleetStatus.Row.self, from: Data(row.utf8))

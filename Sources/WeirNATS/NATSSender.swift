@@ -16,6 +16,10 @@
     /// The pause before messages are published again that nobody took.
     private static let pause = Duration.milliseconds(250)
 
+    /// A stream that is missing for so long is an error: servers that were just started, and a stream that is being made,
+    /// need some seconds.
+    private static let grace = Duration.seconds(15)
+
     private nonisolated let executor: ThreadExecutor
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
@@ -23,6 +27,7 @@
     private var connection: NATSConnection?
     private var subject: String?
     private var largestInStream = Int.max
+    private var missingSince: Duration?
     /// The token of the first message of this call, and of the next one. A late answer to an earlier call has a lower
     /// token than every message of this call, so the answer is never taken for another message's.
     private var firstToken = 0
@@ -36,14 +41,27 @@
     func connect() throws -> BrokerTerms {
       let connection = try opened()
       do {
-        let info = try StreamInfo.ask(connection, configuration.stream)
-        try check(info)
+        let info = try askAndCheck(connection)
         return BrokerTerms(
           largestMessage: min(connection.largestMessage, largestInStream), durability: info.durability)
       } catch let stop as DeliveryStopped where stop.reason.contains("STREAM.INFO") {
         // A user who may only publish.
         subject = configuration.subject ?? configuration.stream
         return BrokerTerms(largestMessage: connection.largestMessage, durability: "unknown: \(stop.reason)")
+      }
+    }
+
+    private func askAndCheck(_ connection: NATSConnection) throws -> StreamInfo {
+      do {
+        let info = try StreamInfo.ask(connection, configuration.stream)
+        missingSince = nil
+        try check(info)
+        return info
+      } catch let missing as StreamInfo.Missing {
+        let since = missingSince ?? Self.now
+        missingSince = since
+        guard Self.now - since < Self.grace else { throw DeliveryStopped(missing.description) }
+        throw BrokerFailure(missing.description)
       }
     }
 
@@ -194,7 +212,7 @@
     private func nobodyTook(_ call: inout Call, _ connection: NATSConnection) {
       call.reason = "the stream \(configuration.stream) has no leader, or does not exist"
       do {
-        try check(try StreamInfo.ask(connection, configuration.stream))
+        _ = try askAndCheck(connection)
       } catch let stop as DeliveryStopped where !stop.reason.contains("STREAM.INFO") {
         call.stop = stop
         return

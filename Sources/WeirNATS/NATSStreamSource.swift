@@ -72,7 +72,12 @@
       close()
       let connection = try NATSConnection(configuration, name: "weir collect")
       if let replicas { try StreamInfo.make(connection, configuration.stream, replicas: replicas) }
-      let info = try StreamInfo.ask(connection, configuration.stream)
+      let info: StreamInfo
+      do {
+        info = try StreamInfo.ask(connection, configuration.stream)
+      } catch let missing as StreamInfo.Missing {
+        throw DeliveryStopped(missing.description)
+      }
       guard let state = info.state, let created = info.created else {
         throw BrokerFailure("the stream \(configuration.stream) says neither its state nor when it was made")
       }

@@ -60,7 +60,12 @@
     var cluster: Cluster?
     var error: JetStreamError?
 
-    /// Asks for a stream. Throws `DeliveryStopped` if there is none, or no JetStream.
+    /// There is no such stream.
+    struct Missing: Error, CustomStringConvertible {
+      let description: String
+    }
+
+    /// Asks for a stream. Throws ``Missing`` if there is none, and `DeliveryStopped` if there is no JetStream.
     static func ask(_ connection: NATSConnection, _ stream: String) throws -> StreamInfo {
       let bytes = try connection.ask("$JS.API.STREAM.INFO.\(stream)")
       let info: StreamInfo
@@ -72,8 +77,8 @@
       guard let error = info.error else { return info }
       switch error.errCode {
       case 10_059:
-        throw DeliveryStopped(
-          "there is no stream \(stream); make it, with the subjects \(stream).>, or name another one")
+        throw Missing(
+          description: "there is no stream \(stream); make it, with the subjects \(stream).>, or name another one")
       case 10_039: throw DeliveryStopped("JetStream is not enabled for this user's account: \(error.text)")
       default: throw BrokerFailure("asking for the stream \(stream): \(error.text)")
       }
@@ -83,7 +88,7 @@
     static func make(_ connection: NATSConnection, _ stream: String, replicas: Int) throws {
       do {
         _ = try ask(connection, stream)
-      } catch is DeliveryStopped {
+      } catch is Missing {
         let request =
           #"{"name":"\#(stream)","subjects":["\#(stream).>"],"storage":"file","num_replicas":\#(replicas),"#
           + #""retention":"limits","discard":"new","duplicate_window":120000000000}"#

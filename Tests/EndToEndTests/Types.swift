@@ -179,7 +179,8 @@ extension EndToEnd {
       for object in objects {
         #expect(
           Set(object.keys) == [
-            "offset", "id", "time", "event", "fields", "uuid", "kind", "monotonic", "boot", "user", "view", "context",
+            "offset", "id", "time", "event", "fields", "host", "uuid", "kind", "monotonic", "boot", "user", "view",
+            "context",
           ])
         #expect(object["monotonic"] is NSNumber)
         #expect(object["boot"] is String)
@@ -200,7 +201,7 @@ extension EndToEnd {
       let text = try Tool.run("cat", scratch("log"), "--context", "--format", "text").text
       #expect(text.contains(#"  |  kind="page_action" user="u2" user.card="[redacted]" view="Cart" app="shop""#))
       let csv = try Tool.run("cat", scratch("log"), "--context", "--format", "csv").text.split(separator: "\n")
-      #expect(csv[0] == "offset,id,time,event,fields,uuid,kind,monotonic,boot,user,view,context")
+      #expect(csv[0] == "offset,id,time,event,fields,host,uuid,kind,monotonic,boot,user,view,context")
       // Without --context nothing of it is there.
       for line in try Tool.cat(scratch("log")) { #expect(!String(decoding: line.raw, as: UTF8.self).contains("shop")) }
     }

@@ -25,12 +25,12 @@ class Chaos:
         weights = {
             "recorder": 3, "deliverer": 4, "collecting": 4, "leader": 5, "node": 2, "two_nodes": 1, "all_nodes": 1,
             "together": 2, "end_in_order": 1, "freeze": 2, "freeze_program": 1, "partition": 2, "one_way": 1,
-            "far_clients": 1, "hang_up": 1, "lose_answers": 3, "delay_answers": 1, "placeless": 1,
+            "far_clients": 1, "hang_up": 1, "restart": 2, "lose_answers": 3, "delay_answers": 1, "placeless": 1,
             "false_duplicates": 1, "full_disk": 1,
         }
-        if not cluster.small:
-            del weights["full_disk"]
-        self.weights = {name: weight for name, weight in weights.items() if not only or name in only}
+        self.weights = {
+            name: weight for name, weight in weights.items()
+            if name not in cluster.unable and (not only or name in only)}
 
     def run(self, seconds):
         """Does things for a time."""
@@ -125,13 +125,23 @@ class Chaos:
 
     def together(self):
         """A leader, and whoever talks with it."""
-        self.leader()
+        if "leader" in self.cluster.unable:
+            self.restart()
+        else:
+            self.leader()
         for host in self.hosts:
             self.kill_sender(host)
             if self.chance.random() < 0.3:
                 self.kill_recorder(host)
         if self.chance.random() < 0.5:
             self.collecting()
+
+    def restart(self):
+        """A server that ends in order, and comes back."""
+        node = self.chance.choice(self.cluster.nodes)
+        self.cluster.end_node(node)
+        self.note(f"  ended {node.name}")
+        self.later(self.some_time(), lambda: self.cluster.start_node(node))
 
     def end_in_order(self):
         program = self.chance.choice([self.collector, *(host.sender for host in self.hosts)])

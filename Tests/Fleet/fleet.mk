@@ -1,13 +1,14 @@
 # fleet.mk: many hosts, a broker that is killed, and a collector: Tests/Fleet/README.md.
 #
-#   make fleet-crash        ROUNDS (20) of a fleet that is killed at random; or KILLS= in all (SERVER=old|new, SEED=)
+#   make fleet-crash        ROUNDS (20) of a fleet that is killed at random; or KILLS= in all (SERVER=, SEED=)
+#   make test-fleet-guide   the ten commands of the guide to fleets, as printed
 #   make fleet-twins        faults put into the tool, each of which has to be found (TWIN=)
 
-.PHONY: fleet-crash fleet-twins
+.PHONY: fleet-crash test-fleet-guide fleet-twins
 
 FLEET = $(BUILD)/fleet
 FLEET_ROUNDS = $(if $(filter command%,$(origin ROUNDS)),$(ROUNDS),20)
-# old is nats-server on the PATH, or what NATS_SERVER names; new is the newest of PyPI.
+# old is nats-server on the PATH, or what NATS_SERVER names; new is the newest of PyPI; kafka speaks Kafka's protocol.
 SERVER = old
 KILLS =
 FLEET_OPTIONS = $(if $(KILLS),--kills $(KILLS),--rounds $(FLEET_ROUNDS)) --server $(SERVER) --build $(FLEET) --keep \
@@ -16,6 +17,10 @@ FLEET_OPTIONS = $(if $(KILLS),--kills $(KILLS),--rounds $(FLEET_ROUNDS)) --serve
 fleet-crash: need-swift need-lz4 need-zlib need-ncurses need-python need-brokers need-nats-server
 	@[ -x $(BUILD)/debug/weir ] || $(TEST_BUILD) --product weir
 	python3 -B Tests/Fleet/fleet_crash.py $(BUILD)/debug/weir $(FLEET_OPTIONS)
+
+test-fleet-guide: need-swift need-lz4 need-zlib need-ncurses need-python need-brokers need-nats-server
+	@[ -x $(BUILD)/debug/weir ] || $(TEST_BUILD) --product weir
+	python3 -B Tests/Fleet/guide_test.py $(BUILD)/debug/weir
 
 fleet-twins: need-swift need-lz4 need-python need-brokers need-nats-server
 	Tests/Fleet/Twins/try.sh $(BUILD) '$(SWIFT)' $(JOBS) $(TWIN)

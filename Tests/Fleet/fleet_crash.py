@@ -20,6 +20,8 @@ sys.dont_write_bytecode = True
 
 import brokers  # noqa: E402
 import judge  # noqa: E402
+import kafka  # noqa: E402
+import nats  # noqa: E402
 from chaos import Chaos  # noqa: E402
 from hosts import Collector, Host, LONG_DEADLINE  # noqa: E402
 
@@ -37,7 +39,10 @@ class Round:
         self.folder = folder
         self.weir = options.copy
         self.history = pathlib.Path(folder) / "history"
-        self.cluster = brokers.Cluster(server, folder, seed, window=WINDOW, with_small_disk=options.small_disk)
+        if options.server == "kafka":
+            self.cluster = kafka.Kafka(server, folder, seed)
+        else:
+            self.cluster = nats.Cluster(server, folder, seed, window=WINDOW, with_small_disk=options.small_disk)
         self.hosts = [
             Host(self.weir, f"h{number + 1}", folder, self.cluster, self.chance.getrandbits(32), number % 3 == 2)
             for number in range(options.hosts)
@@ -90,7 +95,7 @@ class Round:
             "events": verdict.events, "lost": len(verdict.lost), "twice": len(verdict.twice),
             "messages": len(set(ids)), "messages stored twice": len(ids) - len(set(ids)),
             "hosts that weir fleet counts otherwise": len(verdict.miscounted),
-            "duplicates that the broker found": faults.duplicates, **faults.done,
+            **faults.done,
             "broker: acknowledged and not in the stream": len(blame.broken_promises),
             "broker: places where copies differ": len(blame.differences),
             "broker: rounds in which copies differ": bool(blame.differences),
@@ -128,17 +133,17 @@ class Round:
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("weir", help="the tool, built with the trait NATS")
+    parser.add_argument("weir", help="the tool, built with the trait NATS or Kafka")
     parser.add_argument("--rounds", type=int, default=1, help="at most so many rounds")
     parser.add_argument("--kills", type=int, help="rounds until so many kills, in place of --rounds")
-    parser.add_argument("--server", choices=["old", "new"], default="old",
-                        help="old: NATS_SERVER, or nats-server; new: the newest of PyPI")
+    parser.add_argument("--server", choices=["old", "new", "kafka"], default="old",
+                        help="old: NATS_SERVER, or nats-server; new: the newest of PyPI; kafka: a broker of PyPI")
     parser.add_argument("--seed", type=int, default=os.environ.get("WEIR_SEED") or None, help="of the first round")
     parser.add_argument("--seconds", type=float, default=30, help="how long faults go on in a round")
     parser.add_argument("--hosts", type=int, default=3)
     parser.add_argument("--only", type=lambda text: text.split(","), default=(), help="nothing but these faults")
     parser.add_argument("--keep", action="store_true", help="keep the folder of a round that failed")
-    parser.add_argument("--build", default=".build/fleet", help="where the newest server is put")
+    parser.add_argument("--build", default=".build/fleet", help="where a server of PyPI is put")
     parser.add_argument("--no-small-disk", dest="small_disk", action="store_false", help="no full disks")
     options = parser.parse_args()
     if options.seed is None:

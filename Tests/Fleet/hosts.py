@@ -171,7 +171,7 @@ class Host:
         record = [
             weir, "record", self.log, "--format", "jsonl", "--acknowledge", "--threads", chance.choice([1, 2, 4]),
             "--segment-bytes", chance.choice(["512K", "1M", "8M"]), "-"]
-        to = ["--to", cluster.address, "--stream", cluster.stream, "--name", "fleet", "--host", name]
+        to = [*cluster.options("--to"), "--name", "fleet", "--host", name]
         self.deliver = [weir, "deliver", self.log, *to]
         if is_one_process:
             record += to
@@ -224,8 +224,7 @@ class Collector(Program):
 
     def __init__(self, weir, folder, cluster):
         self.log = pathlib.Path(folder) / "fleet"
-        command = [weir, "collect", self.log, "--from", cluster.address, "--stream", cluster.stream]
-        super().__init__("collector", command, folder)
+        super().__init__("collector", [weir, "collect", self.log, *cluster.options("--from")], folder)
         self.until_end = [*self.command, "--until-end"]
 
     def finish(self):

@@ -9,6 +9,7 @@ All of them run on one thread of their own: Loop. Calls from other threads take 
 """
 
 import asyncio
+import collections
 import json
 import random
 import socket
@@ -195,12 +196,10 @@ class Faults:
     def __init__(self, seed):
         self.chance = random.Random(seed)
         self.clear()
-        # What was done, by name.
-        self.done = {"answers lost": 0, "answers delayed": 0, "duplicates without a place": 0, "false duplicates": 0}
+        # What was done, and what the broker said, by name.
+        self.done = collections.Counter()
         # The place in the stream of each publication that was acknowledged to its client, by its id.
         self.acknowledged = {}
-        # How many answers said that the stream had the message.
-        self.duplicates = 0
 
     def clear(self):
         self.lost = 0.0
@@ -278,7 +277,7 @@ class AnswerRelay(Relay):
         except ValueError:
             answer = {}
         if answer.get("duplicate"):
-            faults.duplicates += 1
+            faults.done["duplicates that the broker found"] += 1
             if faults.takes_place:
                 faults.done["duplicates without a place"] += 1
                 del answer["seq"]
@@ -302,10 +301,16 @@ def subscription(subscriptions, subject):
     return None
 
 
-def free_port(chance=random.SystemRandom()):
-    """A port that nobody has, below those that the system gives to clients: a node that starts again finds it free."""
+def free_port(chance=random.SystemRandom(), given=collections.deque(maxlen=100)):
+    """A port that nobody has, below those that the system gives to clients: a node that starts again finds it free.
+
+    It is none of the last hundred that were given, which may not be listened on yet.
+    """
     for _ in range(1000):
         port = chance.randrange(15_000, 32_000)
+        if port in given:
+            continue
+        given.append(port)
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:

@@ -72,11 +72,11 @@
       let uuid = event.id.uuid.uuidString
       #expect(
         printed(event, .jsonl).hasSuffix(
-          #""fields":{},"uuid":"\#(uuid)","kind":null,"monotonic":null,"boot":null,"user":null,"#
+          #""fields":{},"host":null,"uuid":"\#(uuid)","kind":null,"monotonic":null,"boot":null,"user":null,"#
             + #""view":null,"context":{}}"# + "\n"))
-      #expect(printed(event, .csv).hasSuffix("e,{},\(uuid),,,,,,{}\n"))
+      #expect(printed(event, .csv).hasSuffix("e,{},,\(uuid),,,,,,{}\n"))
       #expect(printed(event, .text) == "1  1970-01-01T00:00:00.000000000Z  e\n")
-      #expect(EventFormat.csv.header(withContext: true).split(separator: ",").count == 12)
+      #expect(EventFormat.csv.header(withContext: true).split(separator: ",").count == 13)
     }
 
     /// Bound fields stand over global ones, and nothing of a context can break a line.

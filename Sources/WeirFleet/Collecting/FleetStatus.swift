@@ -23,9 +23,7 @@ public struct FleetStatus: Hashable, Codable, Sendable {
     public var openings: UInt64 = 0
     /// Events that were collected.
     public var events: UInt64 = 0
-    /// Parts that were collected.
-    public var parts: UInt64 = 0
-    /// The bytes of these parts, packed as they came.
+    /// The bytes of their parts, packed as they came.
     public var bytes: UInt64 = 0
     /// The offset after the last one that came.
     public var next: Offset = 0
@@ -35,8 +33,6 @@ public struct FleetStatus: Hashable, Codable, Sendable {
     public var pending: UInt64 = 0
     /// When the last event was captured, by the host's clock.
     public var lastEvent: Int64 = 0
-    /// When the last part was sent, by the host's clock.
-    public var sent: Int64 = 0
     /// When the last part was taken, by this machine's clock.
     public var taken: Int64 = 0
     /// The version of Weir at the host.
@@ -96,7 +92,6 @@ struct FleetRows {
     var row =
       rows[message.logID]
       ?? FleetStatus.Row(host: message.host, log: PartMessage.digits(message.logID), opening: "")
-    row.parts += 1
     row.bytes += UInt64(bytes)
     if message.offsets.upperBound >= row.next {
       if row.opening != opening { row.openings += 1 }
@@ -104,7 +99,6 @@ struct FleetRows {
       row.host = message.host
       row.next = message.offsets.upperBound
       row.pending = message.pending
-      row.sent = message.sent
       row.taken = Timestamp.now.nanosecondsSince1970
       row.version = message.version ?? ""
       if let times = message.times { row.lastEvent = times.upperBound }

@@ -31,11 +31,12 @@
           csv    offset,id,time,event,fields, with a header row. The fields are JSON.
                  An event name with control characters is JSON too.
           text   For people: offset, time, event, and name=value for each field.
-        With --context, further keys or columns follow: uuid, kind (page_view, \
-        page_action, system_action or null), monotonic (nanoseconds since some moment \
-        of the boot of the machine), boot (the id of the boot), user (id and traits), \
-        view (id, name and parent), and context (global fields, and fields bound around \
-        the capture). The text format has user, view and these fields after a bar.
+        With --context, further keys or columns follow: host (of the capture, in the log \
+        of a collector), uuid, kind (page_view, page_action, system_action or null), \
+        monotonic (nanoseconds since some moment of the boot of the machine), boot (the \
+        id of the boot), user (id and traits), view (id, name and parent), and context \
+        (global fields, and fields bound around the capture). The text format has host, \
+        user, view and these fields after a bar.
 
         The values of sensitive fields are printed as "[redacted]", in the context too. \
         With --show-sensitive, the values are printed as they are.

@@ -27,8 +27,8 @@
           VERSION   of Weir, at the host
 
         Keys with --json: written, behind, trouble, and rows with host, log, opening, \
-        openings, events, parts, bytes, next, missing, pending, last_event, sent, taken \
-        and version. Times are nanoseconds since 1970.
+        openings, events, bytes, next, missing, pending, last_event, taken and version. \
+        Times are nanoseconds since 1970.
 
         Examples:
           weir fleet collected

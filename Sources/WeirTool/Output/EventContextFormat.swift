@@ -14,7 +14,7 @@
 
   enum EventContextFormat {
     /// The names of the CSV columns, with a comma before them.
-    static let header = ",uuid,kind,monotonic,boot,user,view,context"
+    static let header = ",host,uuid,kind,monotonic,boot,user,view,context"
 
     /// Appends all keys to a JSON object that is not closed yet.
     static func appendJSON(_ event: StoredEvent, to bytes: inout [UInt8]) {
@@ -43,10 +43,11 @@
     }
 
     /// Appends text for people, after a bar: "  |  kind="page_view" user="u7" view="Cart" app="shop"". Appends nothing
-    /// if there is neither kind nor context.
+    /// if there is neither host nor kind nor context.
     static func appendText(_ event: StoredEvent, to bytes: inout [UInt8]) {
       let context = event.context
       var shown: [(String, FieldValue)] = []
+      if let host = event.host { shown.append(("host", .string(host))) }
       if let kind = event.kind { shown.append(("kind", .string(kind.rawValue))) }
       if let user = context.user {
         shown.append(("user", .string(user.id)))
@@ -68,6 +69,7 @@
         ])
       }
       return [
+        ("host", event.host.map { .string($0) } ?? .null),
         ("uuid", .uuid(event.id.uuid)),
         ("kind", event.kind.map { .string($0.rawValue) } ?? .null),
         ("monotonic", event.monotonicNanoseconds.map { .int($0) } ?? .null),

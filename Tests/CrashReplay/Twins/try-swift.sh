@@ -10,24 +10,9 @@ swift=$4
 jobs=$5
 only=${6:-}
 here=$(dirname "$0")
-root=$(pwd)
 missed=0
 export SWIFT_BACKTRACE=enable=no
-
-renew() {
-  for part in Package.swift Package.resolved Plugins Sources Tests include; do
-    [ -e "$root/$part" ] || continue
-    rm -rf "${copy:?}/$part"
-    cp -a "$root/$part" "$copy/$part" || exit 1
-  done
-  # The other tests would be built with each fault, and not run.
-  for tests in "$copy"/Tests/*Tests; do
-    [ "$(basename "$tests")" != "$target" ] || continue
-    rm -rf "$tests"
-    mkdir -p "$tests"
-    echo '// Nothing.' >"$tests/Nothing.swift"
-  done
-}
+. Tests/twins.sh
 
 # run TESTS: 0 if they pass, 1 if they fail, 2 if they could not be built or run.
 run() {
@@ -39,24 +24,18 @@ run() {
   return 1
 }
 
-mkdir -p "$copy" || exit 1
-renew
+renew Package.swift Package.resolved Plugins Sources Tests include
+# The other tests would be built with each fault, and not run.
+empty_tests "$target"
 for twin in "$here/$folder"/*.sed; do
   name=$(basename "$twin" .sed)
   [ -z "$only" ] || [ "$only" = "$name" ] || continue
-  tests=$(sed -n 's/^# tests: //p' "$twin")
+  tests=$(field "$twin" tests)
   if [ "${passed:-}" != "$tests" ]; then
     run "$tests" || { echo "twins: '$tests' fails without a fault:" >&2; tail -40 "$copy/output" >&2; exit 1; }
     passed=$tests
   fi
-  for file in $(sed -n 's/^# file: //p' "$twin"); do
-    mkdir -p "$copy/sound/$(dirname "$file")"
-    cp "$copy/$file" "$copy/sound/$file" && sed -i -f "$twin" "$copy/$file" || exit 1
-    if cmp -s "$copy/sound/$file" "$copy/$file"; then
-      echo "twin $name: it changes nothing in $file" >&2
-      exit 1
-    fi
-  done
+  put_in "$twin"
   run "$tests"
   if [ $? = 1 ]; then
     echo "ok: $name: $(grep -a 'recorded an issue' "$copy/output" | head -1 | cut -c 1-160)"
@@ -65,6 +44,6 @@ for twin in "$here/$folder"/*.sed; do
     tail -20 "$copy/output" >&2
     missed=1
   fi
-  for file in $(sed -n 's/^# file: //p' "$twin"); do cp "$copy/sound/$file" "$copy/$file" || exit 1; done
+  take_out "$twin"
 done
 exit $missed

@@ -7,17 +7,16 @@ build=$1/twins
 cc=$2
 only=${3:-}
 here=$(dirname "$0")
-root=$(pwd)
 flags='-std=gnu11 -O1 -g -pthread -DCHECKS_ARE_SHARED -DWEIR_FAULT_INJECTION'
 shared='report victim judge replay'
 missed=0
+. Tests/twins.sh
 for twin in "$here"/*.sed; do
   name=$(basename "$twin" .sed)
   [ -z "$only" ] || [ "$only" = "$name" ] || continue
-  file=$(sed -n 's/^# file: //p' "$twin")
-  sweep=$(sed -n 's/^# sweep: //p' "$twin")
-  images=$(sed -n 's/^# power: //p' "$twin")
-  cases=$(sed -n 's/^# cases: //p' "$twin")
+  sweep=$(field "$twin" sweep)
+  images=$(field "$twin" power)
+  cases=$(field "$twin" cases)
   options=
   said='^round [0-9]* failed'
   if [ -n "$cases" ]; then
@@ -32,17 +31,12 @@ for twin in "$here"/*.sed; do
   fi
   copy=$build/$name
   rm -rf "$copy"
-  mkdir -p "$copy/Sources" || exit 1
-  cp -r "$root/Sources/CWeir" "$copy/Sources/" && cp -r "$root/include" "$copy/" || exit 1
-  sed -i -f "$twin" "$copy/$file" || exit 1
-  if cmp -s "$root/$file" "$copy/$file"; then
-    echo "twin $name: it changes nothing in $file" >&2
-    exit 1
-  fi
+  renew Sources/CWeir include
+  put_in "$twin"
   sources=
   for part in $harness $program; do sources="$sources $here/../$part.c"; done
   # shellcheck disable=SC2086 # lists of flags and files
-  $cc $flags -I"$copy/include" -I"$root/Tests/C" -I"$here/.." -I"$copy/Sources/CWeir" "$copy"/Sources/CWeir/*/*.c \
+  $cc $flags -I"$copy/include" -ITests/C -I"$here/.." -I"$copy/Sources/CWeir" "$copy"/Sources/CWeir/*/*.c \
     $sources -llz4 -o "$copy/$program" || exit 1
   # How threads interleave is chance: where a sweep does not come by the fault, the next ones have two more tries.
   for seed in 1 2 3; do

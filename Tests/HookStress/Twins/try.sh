@@ -9,23 +9,9 @@ jobs=$3
 firings=$4
 only=${5:-}
 here=$(dirname "$0")
-root=$(pwd)
 missed=0
 export SWIFT_BACKTRACE=enable=no
-
-renew() {
-  for part in Package.swift Package.resolved Plugins Sources include Tests/HookStress; do
-    [ -e "$root/$part" ] || continue
-    rm -rf "${copy:?}/$part"
-    mkdir -p "$(dirname "$copy/$part")"
-    cp -a "$root/$part" "$copy/$part" || exit 1
-  done
-  # The manifest names the folders of all tests: they have to be there.
-  for tests in "$root"/Tests/*Tests; do
-    mkdir -p "$copy/Tests/$(basename "$tests")"
-    echo '// Nothing.' >"$copy/Tests/$(basename "$tests")/Nothing.swift"
-  done
-}
+. Tests/twins.sh
 
 # 0 if it passes, 1 if it fails, 2 if it could not be built.
 run() {
@@ -38,26 +24,19 @@ run() {
   return 1
 }
 
-mkdir -p "$copy" || exit 1
-renew
+renew Package.swift Package.resolved Plugins Sources include Tests/HookStress
+empty_tests
 run || { echo 'hook twins: the stress fails without a fault:' >&2; tail -20 "$copy/output" >&2; exit 1; }
 for twin in "$here"/*.sed; do
   name=$(basename "$twin" .sed)
   [ -z "$only" ] || [ "$only" = "$name" ] || continue
-  for file in $(sed -n 's/^# file: //p' "$twin"); do
-    mkdir -p "$copy/sound/$(dirname "$file")"
-    cp "$copy/$file" "$copy/sound/$file" && sed -i -f "$twin" "$copy/$file" || exit 1
-    if cmp -s "$copy/sound/$file" "$copy/$file"; then
-      echo "twin $name: it changes nothing in $file" >&2
-      exit 1
-    fi
-  done
+  put_in "$twin"
   run
   case $? in
     1) echo "ok: $name: $(grep -a 'FAILED' "$copy/output" | head -1 | cut -c 1-140)" ;;
     0) echo "twin $name: the stress did not find it" >&2; missed=1 ;;
     *) echo "twin $name: it does not build:" >&2; tail -20 "$copy/output" >&2; missed=1 ;;
   esac
-  for file in $(sed -n 's/^# file: //p' "$twin"); do cp "$copy/sound/$file" "$copy/$file" || exit 1; done
+  take_out "$twin"
 done
 exit $missed

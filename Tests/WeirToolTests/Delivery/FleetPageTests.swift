@@ -13,8 +13,8 @@
   struct FleetPageTests {
     private let file = """
       {"written":2000000000,"behind":7,"trouble":"no <b>leader</b>","rows":[{"host":"<i>web\u{202e}-1","log":"00112a33445566aa",
-      "opening":"0000000000000001","openings":3,"events":1234567,"parts":9,"bytes":1000,"next":5,"missing":2,"pending":40,
-      "lastEvent":500000000,"sent":0,"taken":1500000000,"version":"1.0"}]}
+      "opening":"0000000000000001","openings":3,"events":1234567,"bytes":1000,"next":5,"missing":2,"pending":40,
+      "lastEvent":500000000,"taken":1500000000,"version":"1.0"}]}
       """
 
     @Test func `a page comes with the collector's file, and a host's name is text`() throws {
