@@ -361,11 +361,20 @@ let package = Package(
   ]
 )
 
-// What a fleet of a million hosts takes. It uses what only this package sees, and is nobody's product: only with
-// `make fleet-simulation`, which sets this.
+// What fleets take: a million hosts by a virtual clock, and a thousand real ones beside a cluster. They use what only
+// this package sees, and are nobody's products: only with `make fleet-simulation` and `make fleet-bench`, which set
+// this.
 if Context.environment["WEIR_SIMULATION"] != nil {
-  package.targets.append(
+  package.targets += [
     .executableTarget(
       name: "FleetSimulation", dependencies: ["Weir", "WeirFleet"], path: "Benchmarks/FleetSimulation",
-      swiftSettings: swiftSettings))
+      swiftSettings: swiftSettings),
+    .executableTarget(
+      name: "FleetBench",
+      dependencies: [
+        "Weir", "WeirDelivery", "WeirFleet", "WeirNATS", .target(name: "CNATS", condition: .when(traits: ["NATS"])),
+        .product(name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["Tool"])),
+      ],
+      path: "Benchmarks/FleetBench", swiftSettings: swiftSettings),
+  ]
 }

@@ -65,7 +65,6 @@ enum CollectorCosts {
       let startWithout = try seconds { _ = try FleetCollector(directory: target) }
       let bytes = rounds.joined().reduce(0) { $0 + $1.bytes.count }
       let (take, commit) = (median(taking), median(committing))
-      // Above 256 logs some segments are named, and synced, while parts are taken.
       segment = take + commit / Double(count)
       table.rows.append([
         .count(count), .count(parts), .number(take * 1e6, 0), .number(commit, 3),
@@ -79,16 +78,20 @@ enum CollectorCosts {
     return (table, CollectorCost(message: message, byte: byte, segment: max(0, segment - message)))
   }
 
-  /// What a message costs, and each of its bytes, of parts of one log: without segments of their own. Of hosts whose events
-  /// are drained one by one.
+  /// What a message costs, and each of its bytes, its share of the commit included, and its segment not: the difference
+  /// between many parts of one log and one part. Of hosts whose events are drained one by one.
   private static func rates(in directory: String) throws -> (message: Double, byte: Double) {
-    let small = try costs(of: 40, events: 30, in: directory)
-    let large = try costs(of: 4, events: 1_000, in: directory)
+    func each(_ events: Int) throws -> (seconds: Double, bytes: Double) {
+      let one = try costs(of: 1, events: events, in: directory)
+      let many = try costs(of: 41, events: events, in: directory)
+      return ((many.seconds - one.seconds) / 40, (many.bytes - one.bytes) / 40)
+    }
+    let (small, large) = (try each(30), try each(1_000))
     let byte = max(0, (large.seconds - small.seconds) / (large.bytes - small.bytes))
     return (max(0, small.seconds - byte * small.bytes), byte)
   }
 
-  /// The least time that parts of so many events take.
+  /// The least time that so many parts take, with a commit.
   private static func costs(of parts: Int, events: Int, in directory: String) throws -> (
     seconds: Double, bytes: Double
   ) {
@@ -99,47 +102,46 @@ enum CollectorCosts {
     var least = Double.infinity
     for _ in 0..<5 {
       let collector = try FleetCollector(directory: target)
-      let taken = try seconds { try take(messages, collector) }
-      least = min(least, taken)
-      try FileManager.default.removeItem(atPath: target)
-    }
-    let bytes = messages.reduce(0) { $0 + $1.bytes.count }
-    return (least / Double(messages.count), Double(bytes) / Double(messages.count))
-  }
-
-  /// The segments that a commit makes of several parts of each log, and the parts that these are for the next tier: which
-  /// come as a broker has them, a part of each log in turns, or log by log.
-  static func segments(logs: Int, parts: Int, in directory: String) throws -> Table {
-    var table = Table(
-      "segments", "Segments of one commit, by the order in which the parts came, and what the next tier gets of them",
-      ["order", "logs", "parts", "segments", "disk bytes", "seconds", "next parts", "next bytes", "next logs", "hosts"])
-    let rounds = try messages(logs: logs, parts: parts, in: directory)
-    let byLog = (0..<logs).flatMap { log in rounds.map { $0[log] } }
-    for (order, messages) in [("in turns", Array(rounds.joined())), ("log by log", byLog)] {
-      let (region, central) = (directory + "/region", directory + "/central")
-      let collector = try FleetCollector(directory: region)
       let taken = try seconds {
         try take(messages, collector)
         try collector.commit()
       }
-      let files = try Machine.files(in: region)
-      let next = try SampleLogs.cut(region, host: "region")
-      let last = try FleetCollector(directory: central)
-      try take(next, last)
-      try last.commit()
-      guard last.counts.events == collector.counts.events, last.state.openings.count == logs else {
-        throw SimulationFailure("\(last.counts.events) of \(collector.counts.events) events came to the next tier")
-      }
-      var hosts: Set<String> = []
-      let reader = try EventReader(directory: central)
-      while let event = try reader.next() { hosts.formUnion(event.host.map { [$0] } ?? []) }
-      table.rows.append([
-        .text(order), .count(logs), .count(messages.count), .count(files.count), .number(files.bytes, 0),
-        .number(taken, 2), .count(next.count), .count(next.reduce(0) { $0 + $1.bytes.count }),
-        .count(last.state.logs.count), .count(hosts.count),
-      ])
-      for path in [region, central] { try FileManager.default.removeItem(atPath: path) }
+      least = min(least, taken)
+      try FileManager.default.removeItem(atPath: target)
     }
+    return (least, Double(messages.reduce(0) { $0 + $1.bytes.count }))
+  }
+
+  /// The segments that a commit makes of several parts of each log, which come in turns, and the parts that these are for
+  /// the next tier.
+  static func segments(logs: Int, parts: Int, in directory: String) throws -> Table {
+    var table = Table(
+      "segments", "Segments of one commit of parts that came in turns, and what the next tier gets of them",
+      ["logs", "parts", "segments", "disk bytes", "seconds", "next parts", "next bytes", "next logs", "hosts"])
+    let messages = Array(try messages(logs: logs, parts: parts, in: directory).joined())
+    let (region, central) = (directory + "/region", directory + "/central")
+    let collector = try FleetCollector(directory: region)
+    let taken = try seconds {
+      try take(messages, collector)
+      try collector.commit()
+    }
+    let files = try Machine.files(in: region)
+    let next = try SampleLogs.cut(region, host: "region")
+    let last = try FleetCollector(directory: central)
+    try take(next, last)
+    try last.commit()
+    guard last.counts.events == collector.counts.events, last.state.openings.count == logs else {
+      throw SimulationFailure("\(last.counts.events) of \(collector.counts.events) events came to the next tier")
+    }
+    var hosts: Set<String> = []
+    let reader = try EventReader(directory: central)
+    while let event = try reader.next() { hosts.formUnion(event.host.map { [$0] } ?? []) }
+    table.rows.append([
+      .count(logs), .count(messages.count), .count(files.count), .number(files.bytes, 0),
+      .number(taken, 2), .count(next.count), .count(next.reduce(0) { $0 + $1.bytes.count }),
+      .count(last.state.logs.count), .count(hosts.count),
+    ])
+    for path in [region, central] { try FileManager.default.removeItem(atPath: path) }
     return table
   }
 
@@ -173,6 +175,7 @@ enum CollectorCosts {
       let holding = try take(1..<count + 1, collector)
       let releasing = try take(0..<1, collector)
       let straight = try take(0..<count + 1, try FleetCollector(directory: ordered))
+      try collector.commit()
       guard collector.counts.events == UInt64(count + 1) * 40 else { throw SimulationFailure("events are missing") }
       table.rows.append([
         .count(count), .number(holding / Double(count) * 1e6, 1), .number(releasing / Double(count) * 1e6, 1),

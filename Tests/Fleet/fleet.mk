@@ -3,8 +3,9 @@
 #   make fleet-crash        ROUNDS (20) of a fleet that is killed at random; or KILLS= in all (SERVER=, SEED=)
 #   make test-fleet-guide   the ten commands of the guide to fleets, as printed
 #   make fleet-twins        faults put into the tool, each of which has to be found (TWIN=)
+#   make fleet-bench        events a second beside producers without a log; lag, memory, bytes (HOSTS=, TURNS=)
 
-.PHONY: fleet-crash test-fleet-guide fleet-twins
+.PHONY: fleet-crash test-fleet-guide fleet-twins fleet-bench
 
 FLEET = $(BUILD)/fleet
 FLEET_ROUNDS = $(if $(filter command%,$(origin ROUNDS)),$(ROUNDS),20)
@@ -24,3 +25,17 @@ test-fleet-guide: need-swift need-lz4 need-zlib need-ncurses need-python need-br
 
 fleet-twins: need-swift need-lz4 need-python need-brokers need-nats-server
 	Tests/Fleet/Twins/try.sh $(BUILD) '$(SWIFT)' $(JOBS) $(TWIN)
+
+# Beside what make fleet-simulation builds, but with other traits: in a folder of its own.
+# FLEET_BENCH_FLAGS: --only saturation|fixed, --seconds N, --rate N, --forms json,binary,ready, --directory DIR.
+HOSTS = 1000
+TURNS = 3
+FLEET_BENCH_FLAGS =
+
+fleet-bench: need-swift need-lz4 need-python need-brokers need-nats-server
+	for product in weir FleetBench; do \
+	  WEIR_SIMULATION=1 $(SWIFT) build -c release -j $(JOBS) --scratch-path $(FLEET)/bench $(SWIFT_FLAGS) \
+	    --traits Tool,NATS --product $$product || exit 1; \
+	done
+	python3 -B Tests/Fleet/fleet_bench.py $(FLEET)/bench/release/FleetBench $(FLEET)/bench/release/weir \
+	  --hosts $(HOSTS) --turns $(TURNS) --server $(SERVER) --build $(FLEET) $(FLEET_BENCH_FLAGS)

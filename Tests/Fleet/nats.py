@@ -3,6 +3,7 @@
 The nodes reach each other through relays (proxy.py), one for each direction in which a route may be opened, so that a
 node can be cut off without being root, and without a trace on the machine. Gossip would make routes beside the relays:
 each node advertises an address where nobody listens. Clients reach the nodes through relays that know the protocol.
+Without relays, what the cluster takes can be measured: a relay takes less.
 """
 
 import base64
@@ -146,19 +147,25 @@ class Node(Server):
 class Cluster:
     """Three nodes with a stream, the relays between them, and the relays for clients."""
 
-    def __init__(self, program, folder, seed, stream="events", window=2.0, with_small_disk=True):
+    def __init__(self, program, folder, seed, stream="events", window=2.0, with_small_disk=True,
+                 with_relays=True, store="1GB", limits=None):
         self.program = program
         self.stream = stream
         self.window = window
+        self.store = store
+        self.limits = limits or {}
         self.loop = Loop()
         self.faults = Faults(seed)
         self.nodes = [Node(number, folder) for number in range(NODES)]
         self.small = self.nodes[-1] if with_small_disk and self.nodes[-1].mount() else None
         self.links = {
             (a.number, b.number): Relay(self.loop, free_port(), b.route_port)
-            for a in self.nodes for b in self.nodes if a is not b
+            for a in self.nodes for b in self.nodes if with_relays and a is not b
         }
-        self.doors = [AnswerRelay(self.loop, free_port(), node.port, stream, self.faults) for node in self.nodes]
+        self.doors = [
+            AnswerRelay(self.loop, free_port(), node.port, stream, self.faults)
+            for node in self.nodes if with_relays
+        ]
         for node in self.nodes:
             self._configure(node)
 
@@ -167,17 +174,23 @@ class Cluster:
         """The faults that this broker can't have."""
         return () if self.small else ("full_disk",)
 
+    @property
+    def address(self):
+        """The address for clients."""
+        return "nats://" + ",".join(f"127.0.0.1:{door.port}" for door in self.doors or self.nodes)
+
     def options(self, name):
         """The words that name the stream to the tool, which begin with an option of this name."""
-        return [name, "nats://" + ",".join(f"127.0.0.1:{door.port}" for door in self.doors), "--stream", self.stream]
+        return [name, self.address, "--stream", self.stream]
 
     def _configure(self, node):
-        ports = [node.route_port if b is node else self.links[node.number, b.number].port for b in self.nodes]
+        links = [self.links.get((node.number, b.number)) for b in self.nodes]
+        ports = [link.port if link else b.route_port for b, link in zip(self.nodes, links)]
         routes = ", ".join(f'"nats-route://127.0.0.1:{port}"' for port in ports)
         (node.folder / "server.conf").write_text(f"""server_name: {node.name}
 listen: 127.0.0.1:{node.port}
 http: 127.0.0.1:{node.monitor_port}
-jetstream {{ store_dir: "{node.store}", max_file_store: 1GB, max_memory_store: 256MB }}
+jetstream {{ store_dir: "{node.store}", max_file_store: {self.store}, max_memory_store: 256MB }}
 cluster {{
   name: fleet
   listen: 127.0.0.1:{node.route_port}
@@ -207,8 +220,15 @@ cluster {{
         answer = self.ask(f"$JS.API.STREAM.CREATE.{self.stream}", {
             "name": self.stream, "subjects": [f"{self.stream}.>"], "retention": "limits", "storage": "file",
             "num_replicas": NODES, "discard": "new", "duplicate_window": int(self.window * 1e9),
+            **self.limits,
         })
         return answer if answer.get("config") else None
+
+    def renew_stream(self):
+        """Deletes the stream with all that is in it, and makes it again."""
+        self.ask(f"$JS.API.STREAM.DELETE.{self.stream}", timeout=30)
+        wait(self._make_stream, "the stream to be made")
+        self.wait_for_leader()
 
     def ask(self, subject, body=None, timeout=2.0):
         """Asks any node that answers in time; {} if none does."""

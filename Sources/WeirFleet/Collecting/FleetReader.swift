@@ -165,9 +165,10 @@ package final class FleetReader: Sendable {
         nextSummary = now + Self.summaryInterval
       }
       if now >= nextStatus {
+        let before = Self.processorTime
         writeStatus(collector, behind: source.behind)
-        // Of many logs the file is large. It takes at most a hundredth of the time.
-        nextStatus = Self.now + max(.seconds(1), (Self.now - now) * 100)
+        // Of many logs the file is large. It takes at most a hundredth of the time; a busy machine's delays do not count.
+        nextStatus = Self.now + max(.seconds(1), (Self.processorTime - before) * 100)
       }
       if now >= nextLook {
         try collector.look(at: now)
@@ -230,6 +231,13 @@ package final class FleetReader: Sendable {
   }
 
   private func note(_ change: (inout Report) -> Void) { shared.withLock { change(&$0) } }
+
+  /// What this thread has used.
+  private static var processorTime: Duration {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+  }
 
   private static var now: Duration { .nanoseconds(Int64(clamping: MonotonicTime.now.nanoseconds)) }
 }
