@@ -73,6 +73,11 @@
           "the stream \(configuration.stream) acknowledges nothing (no_ack), so nothing could be called delivered; "
             + "change that")
       }
+      if info.config?.retention == "interest" {
+        throw DeliveryStopped(
+          "the stream \(configuration.stream) keeps what its consumers wait for (retention interest), and acknowledges "
+            + "what nobody waits for, too; make the stream with the retention limits")
+      }
       largestInStream = info.config?.maxMsgSize.map { $0 > 0 ? $0 : .max } ?? .max
     }
 

@@ -37,6 +37,7 @@
     struct Configuration: Decodable {
       var subjects: [String]?
       var storage: String?
+      var retention: String?
       var numReplicas: Int?
       var noAck: Bool?
       var sealed: Bool?

@@ -143,16 +143,16 @@ class Blame:
         return lines
 
     def line(self, host, identity, offset):
-        logs = {each.split("-")[0] for _, each, of in self.stored if of == host}
-        have = [(place, each) for place, each, _ in self.stored if covers(each, logs, offset)]
-        promised = [each for each in self.acknowledged if covers(each, logs, offset)]
+        openings = {each.split("-")[0] for _, each, of in self.stored if of == host}
+        have = [(place, each) for place, each, _ in self.stored if covers(each, openings, offset)]
+        promised = [each for each in self.acknowledged if covers(each, openings, offset)]
         nodes = [
-            node for node, copy in self.copies.items() if any(covers(each, logs, offset) for each in copy.values())]
+            node for node, copy in self.copies.items() if any(covers(each, openings, offset) for each in copy.values())]
         return (f"{host}, {identity}, offset {offset}: acknowledged as {promised}; the stream has {have}; "
                 f"the nodes that have it: {nodes}")
 
 
-def covers(identity, logs, offset):
-    """Whether the part of this id, LOG-FIRST-END, has an offset of one of the logs."""
-    log, first, end = (identity or "none-0-0").split("-")
-    return log in logs and int(first) <= offset < int(end)
+def covers(identity, openings, offset):
+    """Whether the part of this id, OPENING-FIRST-END-CHECKSUM, has an offset of one of the openings."""
+    opening, first, end, _ = (identity or "none-0-0-0").split("-")
+    return opening in openings and int(first) <= offset < int(end)

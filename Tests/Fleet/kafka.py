@@ -22,7 +22,7 @@ PRODUCE, FETCH, CREATE_TOPICS = 0, 1, 19
 # Answers to what was produced have another form since this version.
 COMPACT = 9
 # Headers of a message that is not compressed: name, length, value.
-MESSAGE_ID = re.compile(rb"Weir-Id.([0-9a-f]{16}-[0-9]+-[0-9]+)", re.S)
+MESSAGE_ID = re.compile(rb"Weir-Id.([0-9a-f]{16}-[0-9]+-[0-9]+-[0-9a-f]{8})", re.S)
 HOST = re.compile(rb"Weir-Host.(h[0-9]+)", re.S)
 # What the broker's file has of the producers of a partition.
 PRODUCERS = re.compile(rb'"producer_seqs":.*?,"aborted_txns":', re.S)

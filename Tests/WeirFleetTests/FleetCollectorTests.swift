@@ -254,6 +254,52 @@ struct FleetCollectorTests {
     }
   }
 
+  @Test func `headers that claim too much end nothing, and what is no part waits for nothing`() throws {
+    try withDirectory { directory in
+      try capture(1_000, in: directory + "/host")
+      let sent = try cut(directory + "/host", host: "host")
+      let target = directory + "/collected"
+      let collector = try FleetCollector(directory: target, limits: limits(.seconds(5)))
+      var forged = sent[0]
+      for value in ["18446744073709551615", "1152921504606846976"] {
+        forged.headers["Weir-Events"] = value
+        for position in UInt64(0)..<3 { try collector.take(forged, position) }
+      }
+      #expect(collector.counts.unreadable == 6)
+      forged = Sent(headers: sent[2].headers, bytes: [])
+      try collector.take(forged, 3)
+      #expect(collector.counts.held == 0 && !collector.isWaiting)
+      for (index, each) in sent.enumerated() { try collector.take(each, UInt64(index + 4)) }
+      // Known by its headers alone.
+      for position in UInt64(0)..<20 {
+        forged = sent[0]
+        forged.headers["Weir-Events"] = "1152921504606846976"
+        try collector.take(forged, 100 + position)
+      }
+      try collector.commit()
+      #expect(try events(target).map(\.id) == events(directory + "/host").map(\.id))
+      var row = try #require(collector.status.rows.first)
+      (row.pending, row.bytes, row.events, row.lastEvent) = (1 << 60, .max, 1, .min)
+      #expect(row.pendingBytes == .max && row.lag == .max && row.pendingAge(at: .max) == .max)
+    }
+  }
+
+  @Test func `what never came before a log's first part is missing, also after a kill`() throws {
+    try withDirectory { directory in
+      try capture(1_000, in: directory + "/host")
+      let sent = try cut(directory + "/host", host: "host")
+      let lost = try PartMessage(headers: sent[0].headers)
+      for _ in 0..<2 {
+        let collector = try FleetCollector(directory: directory + "/collected", limits: limits(.seconds(5)))
+        try collector.take(sent[1], 1, at: .zero)
+        try collector.look(at: .seconds(6))
+        try collector.commit()
+        let id = try #require(collector.state.logs.keys.first)
+        #expect(collector.state.missing(ofLog: id) == [lost.offsets])
+      }
+    }
+  }
+
   @Test func `what was removed before a kill is known, and a damaged summary of it is an error`() throws {
     try withDirectory { directory in
       try capture(2_000, in: directory + "/host")
@@ -319,6 +365,10 @@ struct FleetCollectorTests {
       try collector.commit()
       #expect(try events(directory + "/collected").count == 2_000)
       #expect(collector.status.rows.map(\.events) == [2_000])
+      // It was read again, and did not come again.
+      #expect(collector.counts.repeated == 0)
+      #expect(collector.passOver(0..<last + 1, of: "stream") == 0)
+      #expect(collector.passOver(0..<last + 4, of: "stream") == 3)
     }
   }
 }

@@ -85,6 +85,36 @@
       }
     }
 
+    @Test func `a log and its copy, which give the same offsets to other events, both deliver all they have`()
+      async throws
+    {
+      try await withDirectoryAsync { directory in
+        let server = try NATSServer(directory + "/server")
+        try server.makeStream("events")
+        let configuration = try NATSConfiguration(server.address, stream: "events")
+        var ids: Set<EventID> = []
+        do {
+          let tracker = try Tracker(directory: directory + "/a", configuration: quiet { $0.whenFull = .block })
+          ids.formUnion(try capture(10, in: tracker))
+          try tracker.close()
+        }
+        try FileManager.default.copyItem(atPath: directory + "/a", toPath: directory + "/b")
+        for name in ["a", "b"] {
+          let tracker = try Tracker(directory: directory + "/" + name, configuration: quiet { $0.whenFull = .block })
+          ids.formUnion(try capture(10, in: tracker))
+          let dispatcher = try Dispatcher(tracker, configuration: dispatcherConfiguration())
+          try dispatcher.start()
+          try dispatcher.add(batchesTo: try BrokerBatchProvider.nats(configuration, host: name), options: soon())
+          _ = await dispatcher.shutdown(budget: .seconds(60))
+          #expect(dispatcher.ledger["nats"]?.pending == 0)
+          try tracker.close()
+        }
+        let events = try collect(NATSStreamSource(configuration), in: directory + "/fleet")
+        #expect(ids.count == 30)
+        #expect(events.map(\.id).count == 30 && Set(events.map(\.id)) == ids)
+      }
+    }
+
     @Test func `events go as JSON, each in a message`() async throws {
       try await withDirectoryAsync { directory in
         let scene = try Scene(directory)
@@ -128,6 +158,17 @@
         try await scene.awaitError("takes the subjects orders.*.paid", isStop: true, 100)
         try scene.server.makeStream("events", update: true)
         try await scene.check(ids)
+      }
+    }
+
+    @Test func `a stream that acknowledges what nobody keeps is told`() async throws {
+      try await withDirectoryAsync { directory in
+        let scene = try Scene(directory)
+        try scene.server.makeStream("events", more: #","retention":"interest""#)
+        try scene.add()
+        _ = try capture(100, in: scene.tracker)
+        try await scene.awaitError("retention interest", isStop: true, 100)
+        _ = await scene.dispatcher.shutdown(budget: .zero)
       }
     }
 

@@ -46,6 +46,9 @@ package final class FleetCollector {
     var source: String
     var position: UInt64
     var since: Duration
+
+    /// The memory that the part takes.
+    var size: Int { bytes.count + 512 + MemoryLayout<LaneSpan>.stride * (message.lanes?.count ?? 0) }
   }
 
   /// A part that was taken, and is to be in the log at the next commit without what was known before.
@@ -86,6 +89,8 @@ package final class FleetCollector {
   package var isWaiting: Bool { !waiting.isEmpty }
   /// The next position of each source, and those of the parts that wait.
   private var next: [String: UInt64]
+  /// Where each source is read on after a start, until its first message has come.
+  private var settledBefore: [String: UInt64]
   private var waiting: [UInt64: [Waiting]] = [:]
   /// When parts began to wait, in that order.
   private var waitingOrder: ArraySlice<(since: Duration, log: UInt64)> = []
@@ -114,6 +119,7 @@ package final class FleetCollector {
     for segment in segments { state.collected(segment) }
     next = content.positions
     durable = content.positions
+    settledBefore = content.settled
     collection.covered(below: content.covered)
     // Else a log at its byte limit could neither remove a segment nor take another.
     if !segments.isEmpty { try summarize() }
@@ -143,7 +149,7 @@ package final class FleetCollector {
   package func nextPosition(of source: String) -> UInt64? { next[source].map { settled($0, source) } }
 
   private func settled(_ position: UInt64, _ source: String) -> UInt64 {
-    min(position, marks[source]?.first?.position ?? position)
+    min(position, marks[source]?.first?.position ?? settledBefore[source] ?? position)
   }
 
   /// Notes when the broker got a message, and forgets the marks that have settled since.
@@ -161,7 +167,15 @@ package final class FleetCollector {
   package func restart(_ source: String, at position: UInt64) {
     next[source] = position
     durable[source] = min(durable[source] ?? position, position)
-    marks[source] = nil
+    (marks[source], settledBefore[source]) = (nil, nil)
+  }
+
+  /// Notes that the broker has no messages any more at these positions. Returns how many of them were never read.
+  package func passOver(_ positions: Range<UInt64>, of source: String) -> UInt64 {
+    let first = max(positions.lowerBound, next[source] ?? 0)
+    guard positions.upperBound > first else { return 0 }
+    next[source] = positions.upperBound
+    return positions.upperBound - first
   }
 
   /// Takes a message. The source is a stream or a partition, and the position is the message's there.
@@ -173,6 +187,7 @@ package final class FleetCollector {
     headers: [String: String], bytes: @autoclosure () -> [UInt8], source: String, position: UInt64, time: Int64 = 0,
     at now: Duration
   ) throws(WeirError) {
+    let isReadAgain = position < next[source] ?? 0
     next[source] = max(next[source] ?? 0, position + 1)
     mark(source, position, time)
     var message: PartMessage
@@ -190,15 +205,20 @@ package final class FleetCollector {
     counts.parts += 1
     switch state.standing(of: message) {
     case .known:
-      counts.repeated += message.events
+      state.noteStart(of: message)
+      // What is read again for its replicas did not come again.
+      guard !isReadAgain else { return }
+      counts.repeated &+= message.events
       try keepRepeated(message, body ?? bytes())
     case .next:
       try add(message, body ?? bytes(), source, position, at: now)
       try release(message.logID, at: now)
     case .early:
       let waits = Waiting(message: message, bytes: body ?? bytes(), source: source, position: position, since: now)
+      // What is no part must not push real parts out.
+      guard try isPart(message, waits.bytes, source, position) else { return }
       counts.held += 1
-      heldBytes += waits.bytes.count
+      heldBytes += waits.size
       let place = waiting[message.logID, default: []].partitioningIndex {
         $0.message.offsets.lowerBound > message.offsets.lowerBound
       }
@@ -219,15 +239,7 @@ package final class FleetCollector {
   private func add(
     _ message: PartMessage, _ bytes: [UInt8], _ source: String, _ position: UInt64, at now: Duration
   ) throws(WeirError) {
-    do throws(WeirError) {
-      let part = try LogPart(checking: bytes)
-      guard Set(part.spans) == Set(message.spans), part.summary.opening == message.opening,
-        part.summary.logID == message.logID
-      else { throw WeirError(.invalid, "the headers say something else than the part") }
-    } catch {
-      guard error.code == .invalid || error.code == .version else { throw error }
-      return noteUnreadable(error, source, position)
-    }
+    guard try isPart(message, bytes, source, position) else { return }
     let known = state.known(in: message)
     if !known.isEmpty { try keepRepeated(message, bytes) }
     state.collected(message)
@@ -236,6 +248,23 @@ package final class FleetCollector {
     uncommittedBytes += bytes.count
     if uncommitted[message.opening] == nil { uncommittedOrder.append(message.opening) }
     uncommitted[message.opening, default: []].append(Uncommitted(message: message, bytes: bytes, known: known))
+  }
+
+  /// Whether the bytes are what the headers say. If not, the message is counted.
+  private func isPart(
+    _ message: PartMessage, _ bytes: [UInt8], _ source: String, _ position: UInt64
+  ) throws(WeirError) -> Bool {
+    do throws(WeirError) {
+      let part = try LogPart(checking: bytes)
+      guard Set(part.spans) == Set(message.spans), part.summary.opening == message.opening,
+        part.summary.logID == message.logID, part.summary.events == message.events
+      else { throw WeirError(.invalid, "the headers say something else than the part") }
+      return true
+    } catch {
+      guard error.code == .invalid || error.code == .version else { throw error }
+      noteUnreadable(error, source, position)
+      return false
+    }
   }
 
   /// Writes what was taken to the log's files.
@@ -289,9 +318,9 @@ package final class FleetCollector {
 
   private func releaseFirst(of id: UInt64, at now: Duration) throws(WeirError) {
     guard let first = waiting[id]?.removeFirst() else { return }
-    heldBytes -= first.bytes.count
+    heldBytes -= first.size
     guard state.standing(of: first.message) != .known else {
-      counts.repeated += first.message.events
+      counts.repeated &+= first.message.events
       return try keepRepeated(first.message, first.bytes)
     }
     try add(first.message, first.bytes, first.source, first.position, at: now)
@@ -332,7 +361,8 @@ package final class FleetCollector {
     var content = FleetStateFile.Content()
     content.state = state
     content.covered = end
-    for (source, position) in durable { content.positions[source] = settled(position, source) }
+    content.positions = durable
+    for (source, position) in durable { content.settled[source] = settled(position, source) }
     try file.write(content)
     collection.covered(below: end)
     unsummarizedBytes = 0

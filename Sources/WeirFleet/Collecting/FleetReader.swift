@@ -180,7 +180,9 @@ package final class FleetReader: Sendable {
         try collector.take(
           headers: message.headers, bytes: message.body, source: message.source, position: message.position,
           time: message.time, at: now)
-      case .gone(_, let positions): note { $0.gone += UInt64(positions.count) }
+      case .gone(let source, let positions):
+        let unread = collector.passOver(positions, of: source)
+        note { $0.gone += unread }
       case .restarted(let source, let position): collector.restart(source, at: position)
       case .nothing: break
       }

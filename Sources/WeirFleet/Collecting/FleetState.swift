@@ -23,6 +23,13 @@ package struct FleetState: Hashable, Sendable {
     package var events: UInt64 = 0
     /// Offsets that were passed over, and have not come since.
     package var missing = LaneRanges()
+
+    /// Notes an earlier beginning: what lies before what came had been passed over.
+    mutating func begins(at offset: Offset) {
+      guard offset < start else { return }
+      missing.insert(offset..<start)
+      start = offset
+    }
   }
 
   package private(set) var openings: [UInt64: Opening] = [:]
@@ -62,7 +69,13 @@ package struct FleetState: Hashable, Sendable {
   /// Notes what was collected, and what is missing before it. How many events were new is for ``count(_:ofLog:)``.
   package mutating func collected(_ message: PartMessage) {
     collected(message.spans, opening: message.opening, logID: message.logID)
-    came(message.offsets, ofLog: message.logID, host: message.host, start: message.start)
+    came(
+      message.offsets, follows: message.follows, ofLog: message.logID, host: message.host, start: message.start)
+  }
+
+  /// Notes where a log begins, of a message that is known: the segments do not say that.
+  package mutating func noteStart(of message: PartMessage) {
+    logs[message.logID]?.begins(at: message.start)
   }
 
   /// Counts events of a log that is known.
@@ -73,21 +86,20 @@ package struct FleetState: Hashable, Sendable {
     collected(segment.spans, opening: segment.opening, logID: segment.logID)
     guard let offsets = segment.spans.last?.positions else { return }
     let (first, end) = (offsets.lowerBound >> 3, offsets.upperBound >> 3)
-    came(first..<end, ofLog: segment.logID, host: segment.host, start: first)
+    came(first..<end, follows: first, ofLog: segment.logID, host: segment.host, start: first)
     count(segment.events, ofLog: segment.logID)
   }
 
-  private mutating func came(_ offsets: Range<Offset>, ofLog id: UInt64, host: String, start: Offset) {
+  private mutating func came(
+    _ offsets: Range<Offset>, follows: Offset, ofLog id: UInt64, host: String, start: Offset
+  ) {
     var log = logs[id] ?? Log(host: host, start: start, expected: start)
     log.host = host
-    if start < log.start {
-      // Events that the sender had passed over, and goes back to.
-      log.missing.insert(start..<log.start)
-      log.start = start
-    }
+    log.begins(at: start)
     // After a power cut a log leaves offsets out, which no event had.
     let gap = offsets.lowerBound > log.expected ? offsets.lowerBound - log.expected : 0
-    if gap > 0, gap < Self.leftOut { log.missing.insert(log.expected..<offsets.lowerBound) }
+    let end = gap < Self.leftOut ? offsets.lowerBound : min(follows, offsets.lowerBound)
+    if end > log.expected { log.missing.insert(log.expected..<end) }
     log.missing.remove(offsets)
     log.expected = max(log.expected, offsets.upperBound)
     logs[id] = log

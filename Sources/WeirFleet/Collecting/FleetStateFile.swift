@@ -7,7 +7,7 @@ package import Weir
 package struct FleetStateFile: Sendable {
   static let name = "collected"
   private static let magic: [UInt8] = Array("WEIRCOLL".utf8)
-  private static let version: UInt32 = 2
+  private static let version: UInt32 = 3
 
   /// What the file holds.
   package struct Content: Hashable, Sendable {
@@ -16,6 +16,8 @@ package struct FleetStateFile: Sendable {
     package var covered: Offset = 0
     /// How far the broker was read, by the name of a stream or a partition: everything below is collected.
     package var positions: [String: UInt64] = [:]
+    /// Where a start reads on, for what had not settled: at or before the position.
+    package var settled: [String: UInt64] = [:]
 
     package init() {}
   }
@@ -71,6 +73,7 @@ package struct FleetStateFile: Sendable {
     for (name, position) in content.positions.sorted(by: { $0.key < $1.key }) {
       body.text(name)
       body.number(position)
+      body.number(content.settled[name] ?? position)
     }
     body.number(UInt64(content.state.logs.count))
     for (id, log) in content.state.logs.sorted(by: { $0.key < $1.key }) {
@@ -118,6 +121,7 @@ package struct FleetStateFile: Sendable {
     for _ in 0..<(try body.count()) {
       let name = try body.text()
       content.positions[name] = try body.number()
+      content.settled[name] = try body.number()
     }
     var logs: [UInt64: FleetState.Log] = [:]
     for _ in 0..<(try body.count()) {

@@ -39,11 +39,13 @@ public struct FleetStatus: Hashable, Codable, Sendable {
     public var version = ""
 
     /// How long the last event had waited when its part was taken, in nanoseconds. The clocks are those of two machines.
-    public var lag: Int64 { max(0, taken - lastEvent) }
+    public var lag: Int64 { FleetStatus.span(from: lastEvent, to: taken) }
     /// The bytes of what is pending, in the size that events had so far.
-    public var pendingBytes: UInt64 { events == 0 ? 0 : UInt64(Double(pending) * Double(bytes) / Double(events)) }
+    public var pendingBytes: UInt64 {
+      UInt64(exactly: (Double(pending) * Double(bytes) / Double(max(events, 1))).rounded()) ?? .max
+    }
     /// How long the oldest event that is pending has waited for at least, at a time of the collector's clock.
-    public func pendingAge(at now: Int64) -> Int64 { pending == 0 ? 0 : max(0, now - lastEvent) }
+    public func pendingAge(at now: Int64) -> Int64 { pending == 0 ? 0 : FleetStatus.span(from: lastEvent, to: now) }
   }
 
   /// The logs, by host.
@@ -56,6 +58,12 @@ public struct FleetStatus: Hashable, Codable, Sendable {
   public var trouble: String?
 
   package init() {}
+
+  /// A time between two, at least 0. Times come from other machines, and may be anything.
+  package static func span(from start: Int64, to end: Int64) -> Int64 {
+    let (span, isTooLong) = end.subtractingReportingOverflow(start)
+    return end <= start ? 0 : isTooLong ? .max : span
+  }
 
   package static let fileName = "fleet.json"
 
@@ -92,7 +100,7 @@ struct FleetRows {
     var row =
       rows[message.logID]
       ?? FleetStatus.Row(host: message.host, log: PartMessage.digits(message.logID), opening: "")
-    row.bytes += UInt64(bytes)
+    row.bytes &+= UInt64(bytes)
     if message.offsets.upperBound >= row.next {
       if row.opening != opening { row.openings += 1 }
       row.opening = opening

@@ -48,7 +48,7 @@ package final class BrokerDelivery: Sendable {
       let message = PartMessage(part, host: host, sent: Timestamp.now.nanosecondsSince1970)
       return OutgoingMessage(
         place: [host, PartMessage.digits(message.opening)],
-        id: "\(PartMessage.digits(message.logID))-\(message.offsets.lowerBound)-\(message.offsets.upperBound)",
+        id: message.id(of: part.bytes),
         headers: message.headers, body: part.bytes)
     }
     // A part of several events can be cut into smaller ones.

@@ -70,6 +70,14 @@ package struct PartMessage: Hashable, Sendable {
     version = weirVersion
   }
 
+  /// The id of the message: `OPENING-FIRST-END-CHECKSUM`, with the CRC-32C of the part. A broker drops a message whose id
+  /// the broker had before. A log that was copied, or restored from a backup, gives offsets again, to other events: so
+  /// the id must tell these apart.
+  func id(of bytes: [UInt8]) -> String {
+    let checksum = Self.digits(UInt64(bytes.withUnsafeBytes { crc32c($0) })).suffix(8)
+    return "\(Self.digits(opening))-\(offsets.lowerBound)-\(offsets.upperBound)-\(checksum)"
+  }
+
   // MARK: Headers
 
   package var headers: [(name: String, value: String)] {
@@ -124,7 +132,9 @@ package struct PartMessage: Hashable, Sendable {
     start = try number("Weir-Start", Offset.self)
     guard start <= follows, follows <= first else { throw Self.wrong("Weir-Follows", "\(follows)") }
     events = try number("Weir-Events", UInt64.self)
+    guard events <= 1 << 60 else { throw Self.wrong("Weir-Events", "\(events)") }
     if let list = headers["Weir-Lanes"] {
+      guard list.utf8.count <= Self.mostLaneBytes else { throw Self.wrong("Weir-Lanes", list) }
       var lanes: [LaneSpan] = []
       for text in list.split(separator: ",") {
         guard let span = Self.span(text), lanes.last.map({ $0.lane < span.lane }) ?? true else {
@@ -135,6 +145,7 @@ package struct PartMessage: Hashable, Sendable {
       self.lanes = lanes
     }
     pending = try number("Weir-Pending", UInt64.self)
+    guard pending <= 1 << 60 else { throw Self.wrong("Weir-Pending", "\(pending)") }
     sent = try number("Weir-Sent", Int64.self)
     version = headers["Weir-Version"].map { String($0.prefix(32)) }
     if let text = headers["Weir-Times"] {

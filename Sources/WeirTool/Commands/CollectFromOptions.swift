@@ -91,7 +91,8 @@
       for line in Self.lines(of: reader.report) { try writeReport(line + "\n") }
       for complaint in Self.complaints(of: reader.report) { writeDiagnostic(complaint) }
       if case .signal(let number) = stop.cause { throw ExitCode.signal(number) }
-      if reader.report.counts.unreadable > 0 || reader.report.missing > 0 { throw ExitCode.damaged }
+      let report = reader.report
+      if report.counts.unreadable > 0 || report.missing > 0 || report.gone > 0 { throw ExitCode.damaged }
     }
 
     private static func lines(of report: FleetReader.Report) -> [String] {

@@ -86,7 +86,8 @@
         [
           row.host, String(row.log.prefix(8)), Quantity.count(row.openings), Quantity.count(row.events),
           row.pending == 0 ? "0" : "\(Quantity.count(row.pending)), \(Quantity.bytes(row.pendingBytes))",
-          row.pending == 0 ? "-" : span(row.pendingAge(at: now)), span(row.lag), span(now - row.taken),
+          row.pending == 0 ? "-" : text(row.pendingAge(at: now)), text(row.lag),
+          text(FleetStatus.span(from: row.taken, to: now)),
           Quantity.count(row.missing), row.version,
         ]
       }
@@ -94,13 +95,13 @@
 
     /// One line, and a second one if nothing is collected.
     static func sums(_ status: FleetStatus, at now: Int64) -> [String] {
-      let events = status.rows.reduce(0) { $0 + $1.events }
+      let events = status.rows.reduce(0) { $0 &+ $1.events }
       var text = "\(Quantity.count(UInt64(status.rows.count))) logs, \(Quantity.count(events)) events"
       if let behind = status.behind { text += "; \(Quantity.count(behind)) messages at the broker" }
-      text += "; written \(span(now - status.written)) ago"
+      text += "; written \(self.text(FleetStatus.span(from: status.written, to: now))) ago"
       return [text] + (status.trouble.map { ["nothing is collected: \($0)"] } ?? [])
     }
 
-    private static func span(_ nanoseconds: Int64) -> String { Quantity.seconds(UInt64(max(0, nanoseconds))) }
+    private static func text(_ nanoseconds: Int64) -> String { Quantity.seconds(UInt64(max(0, nanoseconds))) }
   }
 #endif
