@@ -57,7 +57,7 @@
       news = []
     }
 
-    package func open(from position: (String) -> UInt64?) throws {
+    package func open(from place: (String) -> ReadPlace?) throws {
       close()
       let client = try KafkaClient(
         configuration, RD_KAFKA_CONSUMER,
@@ -74,7 +74,7 @@
       let topic = try client.topic(configuration.topic)
       cluster = client.cluster
       for number in topic.partitions.map(\.number) {
-        waiting.updateValue(position(source(number)), forKey: number)
+        waiting.updateValue(place(source(number))?.next, forKey: number)
       }
       try begin(topic, client)
       client.beginReading()

@@ -62,6 +62,8 @@
     }
 
     deinit {
+      // Waits for the thread that reads. nats.c 3.4 gives a message that arrives to a subscription that was destroyed.
+      natsConnection_Close(connection)
       natsSubscription_Destroy(answers)
       natsConnection_Destroy(connection)
       Self.complaints.withLock { $0[number] = nil }

@@ -68,7 +68,7 @@
       (news, answers) = ([], [:])
     }
 
-    package func open(from position: (String) -> UInt64?) throws {
+    package func open(from place: (String) -> ReadPlace?) throws {
       close()
       let connection = try NATSConnection(configuration, name: "weir collect")
       if let replicas { try StreamInfo.make(connection, configuration.stream, replicas: replicas) }
@@ -87,8 +87,10 @@
       source = "\(configuration.stream)@\(created)"
       leader = info.cluster?.leader
       let first = max(state.firstSeq, 1)
-      nextSequence = position(source) ?? first
-      if nextSequence > state.lastSeq + 1 {
+      let place = place(source)
+      nextSequence = place?.next ?? first
+      let isBehind = nextSequence > state.lastSeq + 1
+      if try isBehind || hasAnother(than: place?.last, first...max(first, state.lastSeq), connection) {
         // The stream has lost its end, and will use these places again.
         news.append(.restarted(source: source, at: first))
         nextSequence = first
@@ -99,6 +101,17 @@
       (window, nextPoll, lastAnswer, nextLook, absent) = (1, .zero, Self.now, Self.now + Self.lookInterval, 0)
       self.connection = connection
       countBehind()
+    }
+
+    /// Whether the stream has another message where one was read: the stream had lost its end, and has grown again.
+    private func hasAnother(
+      than last: ReadPlace.Last?, _ kept: ClosedRange<UInt64>, _ connection: NATSConnection
+    ) throws -> Bool {
+      guard let last, kept.contains(last.position) else { return false }
+      let answer = try connection.ask(
+        "$JS.API.STREAM.MSG.GET.\(configuration.stream)", #"{"seq":\#(last.position)}"#)
+      guard case .message(let message) = try read(answer, last.position) else { return false }
+      return message.time != last.time
     }
 
     package func next(within time: Duration) throws -> SourceNews {
@@ -143,7 +156,7 @@
       switch connection.answer(within: max(wake - Self.now, .milliseconds(1))) {
       case .message(let message):
         guard let token = message.token, let sequence = UInt64(exactly: token), sequence >= nextSequence else { return }
-        answers[sequence] = try read(message, sequence)
+        answers[sequence] = try read(message.body, sequence)
         lastAnswer = Self.now
       case .noResponders: throw BrokerFailure("the stream \(configuration.stream) has no leader at present")
       case .closed: throw BrokerFailure(connection.takeComplaint() ?? "the connection was lost")
@@ -193,8 +206,8 @@
       var error: JetStreamError?
     }
 
-    private func read(_ answer: NATSMessage, _ sequence: UInt64) throws -> Answer {
-      guard let stored = try? JetStreamJSON.decode(Stored.self, answer.body) else {
+    private func read(_ answer: [UInt8], _ sequence: UInt64) throws -> Answer {
+      guard let stored = try? JetStreamJSON.decode(Stored.self, answer) else {
         throw BrokerFailure("the answer about message \(sequence) is no JSON of JetStream")
       }
       if let error = stored.error {

@@ -48,7 +48,8 @@
                rejected events (deliver, redrive, record --to)
           5    events are pending (deliver, redrive, record --to)
           6    a provider accepts nothing until somebody repairs a key, an address or
-               the like (deliver, redrive, record --to)
+               the like (deliver, redrive, record --to), or a broker gives nothing
+               (collect --until-end)
           130  ended by SIGINT; the log was closed in order
           143  ended by SIGTERM; the log was closed in order
           141  acknowledgements can't be written; the log was closed in order (record)

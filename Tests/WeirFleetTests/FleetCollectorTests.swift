@@ -334,6 +334,20 @@ struct FleetCollectorTests {
         try FleetCollector(directory: target, configuration: bounded)
       }
       #expect(error?.code == .invalid && error?.message.contains("collected is damaged") == true)
+      try FileManager.default.removeItem(atPath: path)
+      let missing = #expect(throws: WeirError.self) {
+        try FleetCollector(directory: target, configuration: bounded)
+      }
+      #expect(missing?.code == .invalid && missing?.message.contains("collected is missing") == true)
+    }
+  }
+
+  @Test func `a log of captures is not collected into`() throws {
+    try withDirectory { directory in
+      try capture(10, in: directory)
+      let error = #expect(throws: WeirError.self) { try FleetCollector(directory: directory) }
+      #expect(error?.code == .invalid && error?.message.contains("log of captures") == true)
+      #expect(try events(directory).count == 10)
     }
   }
 
@@ -354,12 +368,12 @@ struct FleetCollectorTests {
       try {
         let collector = try FleetCollector(directory: directory + "/collected", limits: limits)
         for index in sent.indices { try take(index, by: collector) }
-        #expect(collector.nextPosition(of: "stream") == last - 3)
+        #expect(collector.readPlace(of: "stream")?.next == last - 3)
         try collector.summarize()
         #expect(collector.position(of: "stream") == last + 1)
       }()
       let collector = try FleetCollector(directory: directory + "/collected", limits: limits)
-      let again = try #require(collector.nextPosition(of: "stream"))
+      let again = try #require(collector.readPlace(of: "stream")?.next)
       #expect(again == last - 3)
       for index in Int(again) - 1..<sent.count { try take(index, by: collector) }
       try collector.commit()

@@ -361,7 +361,7 @@
       }
       await sender.disconnect()
       let source = KafkaTopicSource(try cluster.configuration())
-      try source.open { name in name.hasSuffix("events/0") ? 3 : nil }
+      try source.open { name in name.hasSuffix("events/0") ? ReadPlace(next: 3) : nil }
       guard case .gone(let name, let positions) = try source.next(within: .seconds(60)) else {
         Issue.record("nothing is gone")
         return
@@ -375,7 +375,7 @@
       #expect(found.allSatisfy { $0.headers["Weir-Id"] == "id-\($0.position)" })
       #expect(source.behind == 0)
       source.close()
-      try source.open { _ in 1_000 }
+      try source.open { _ in ReadPlace(next: 1_000) }
       guard case .restarted(_, let at) = try source.next(within: .seconds(60)) else {
         Issue.record("the partition is as it was")
         return
@@ -383,7 +383,7 @@
       #expect(at == positions.upperBound)
       #expect(try read(source, 1).first?.position == at)
       // At the end there is nothing, and no error.
-      try source.open { _ in 60 }
+      try source.open { _ in ReadPlace(next: 60) }
       guard case .nothing = try source.next(within: .seconds(1)) else {
         Issue.record("a message came")
         return
@@ -404,10 +404,10 @@
       #expect(throws: BrokerFailure.self) {
         while ContinuousClock.now < end { _ = try source.next(within: .milliseconds(200)) }
       }
-      #expect(throws: BrokerFailure.self) { try source.open { _ in 3 } }
+      #expect(throws: BrokerFailure.self) { try source.open { _ in ReadPlace(next: 3) } }
       cluster.setAll(up: true)
       #expect(try await sender.send([message(3)]) == [.stored])
-      try source.open { _ in 3 }
+      try source.open { _ in ReadPlace(next: 3) }
       #expect(try read(source, 1).first?.body == message(3).body)
     }
 
@@ -443,7 +443,7 @@
       var found = try read(source, 10)
       // An answer may wait behind one with messages.
       source.lookInterval = .zero
-      try source.open { name in found.last { $0.source == name }.map { $0.position + 1 } }
+      try source.open { name in found.last { $0.source == name }.map { ReadPlace(next: $0.position + 1) } }
       found += try read(source, 10)
       source.lookInterval = .seconds(3_600)
       found += try read(source, 480)
@@ -458,12 +458,12 @@
       return OutgoingMessage(place: [host, "0"], id: "id-\(number)", headers: [("A", "ä")], body: body)
     }
 
-    private func read(_ configuration: KafkaConfiguration, _ count: Int, from position: (String) -> UInt64?) throws
+    private func read(_ configuration: KafkaConfiguration, _ count: Int, from place: (String) -> ReadPlace?) throws
       -> [ReceivedMessage]
     {
       let source = KafkaTopicSource(configuration)
       defer { source.close() }
-      try source.open(from: position)
+      try source.open(from: place)
       return try read(source, count)
     }
 

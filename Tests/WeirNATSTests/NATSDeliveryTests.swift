@@ -115,6 +115,37 @@
       }
     }
 
+    @Test func `a stream that went back, and grew beyond what was read, is read from its beginning`() async throws {
+      try await withDirectoryAsync { directory in
+        let scene = try Scene(directory)
+        try scene.server.makeStream("events")
+        try scene.add()
+        /// Makes a message of each call.
+        func deliver(_ messages: Int) async throws -> [EventID] {
+          var ids: [EventID] = []
+          for _ in 0..<messages {
+            ids += try capture(10, in: scene.tracker)
+            #expect(await eventually { scene.entry?.pending == 0 })
+          }
+          return ids
+        }
+        let store = directory + "/server/store"
+        var ids = try await deliver(2)
+        scene.server.kill()
+        try FileManager.default.copyItem(atPath: store, toPath: store + ".old")
+        try scene.server.start()
+        ids += try await deliver(3)
+        let first = try collect(NATSStreamSource(scene.configuration), in: directory + "/fleet")
+        #expect(first.map(\.id) == ids)
+        scene.server.kill()
+        try FileManager.default.removeItem(atPath: store)
+        try FileManager.default.moveItem(atPath: store + ".old", toPath: store)
+        try scene.server.start()
+        ids += try await deliver(9)
+        try await scene.check(ids)
+      }
+    }
+
     @Test func `events go as JSON, each in a message`() async throws {
       try await withDirectoryAsync { directory in
         let scene = try Scene(directory)

@@ -89,6 +89,8 @@ package final class FleetCollector {
   package var isWaiting: Bool { !waiting.isEmpty }
   /// The next position of each source, and those of the parts that wait.
   private var next: [String: UInt64]
+  /// The last message that was read of each source.
+  private var last: [String: ReadPlace.Last]
   /// Where each source is read on after a start, until its first message has come.
   private var settledBefore: [String: UInt64]
   private var waiting: [UInt64: [Waiting]] = [:]
@@ -116,37 +118,50 @@ package final class FleetCollector {
     let content = try Self.summary(file, collection)
     state = content.state
     let segments = try LogCollection.segments(in: collection.directory, from: content.covered)
+    let end = try collection.commit()
+    guard !segments.isEmpty || content.covered > 0 || end == 0 else {
+      throw WeirError(
+        .invalid, "\(collection.directory) is a log of captures; collect into a directory of its own",
+        path: collection.directory)
+    }
     for segment in segments { state.collected(segment) }
     next = content.positions
     durable = content.positions
     settledBefore = content.settled
+    last = content.last
     collection.covered(below: content.covered)
     // Else a log at its byte limit could neither remove a segment nor take another.
     if !segments.isEmpty { try summarize() }
   }
 
-  /// The summary. A damaged one is left aside if the segments tell everything.
+  /// The summary. Throws `invalid` if neither the summary nor the segments tell all that was collected.
   private static func summary(
     _ file: FleetStateFile, _ collection: LogCollection
   ) throws(WeirError) -> FleetStateFile.Content {
+    var (content, what) = (FleetStateFile.Content(), "is missing")
     do throws(WeirError) {
-      return try file.read() ?? FleetStateFile.Content()
+      if let read = try file.read() { (content, what) = (read, "is older than what was removed") }
     } catch {
       guard error.code == .invalid else { throw error }
-      let segments = try LogCollection.segments(in: collection.directory, from: 0)
-      // Of an empty log the end says whether there were any.
-      let first = if let first = segments.first { first.offsets.lowerBound } else { try collection.commit() }
-      guard first == 0 else { throw error }
-      return FleetStateFile.Content()
+      what = "is damaged"
     }
+    let first = try LogDirectory(collection.directory).tally(from: .max).firstOffset
+    guard first > content.covered else { return content }
+    throw WeirError(
+      .invalid,
+      "\(file.path) \(what), and the segments that told the same were removed: events that the broker still has would "
+        + "come again; put the file back, or collect into another directory",
+      path: file.path)
   }
 
   /// The position at which to read a source on. Everything before the position is in the log. `nil` for a new source.
   package func position(of source: String) -> UInt64? { durable[source] }
 
-  /// The position at which to read a source on after its connection broke: before what came last, which another replica
-  /// may not have at the same place.
-  package func nextPosition(of source: String) -> UInt64? { next[source].map { settled($0, source) } }
+  /// Where to read a source on after its connection broke: before what came last, which another replica may not have at
+  /// the same place.
+  package func readPlace(of source: String) -> ReadPlace? {
+    next[source].map { ReadPlace(next: settled($0, source), last: last[source]) }
+  }
 
   private func settled(_ position: UInt64, _ source: String) -> UInt64 {
     min(position, marks[source]?.first?.position ?? settledBefore[source] ?? position)
@@ -167,7 +182,7 @@ package final class FleetCollector {
   package func restart(_ source: String, at position: UInt64) {
     next[source] = position
     durable[source] = min(durable[source] ?? position, position)
-    (marks[source], settledBefore[source]) = (nil, nil)
+    (marks[source], settledBefore[source], last[source]) = (nil, nil, nil)
   }
 
   /// Notes that the broker has no messages any more at these positions. Returns how many of them were never read.
@@ -188,7 +203,10 @@ package final class FleetCollector {
     at now: Duration
   ) throws(WeirError) {
     let isReadAgain = position < next[source] ?? 0
-    next[source] = max(next[source] ?? 0, position + 1)
+    if !isReadAgain {
+      next[source] = position + 1
+      last[source] = time > 0 ? ReadPlace.Last(position: position, time: time) : nil
+    }
     mark(source, position, time)
     var message: PartMessage
     var body: [UInt8]?
@@ -361,7 +379,7 @@ package final class FleetCollector {
     var content = FleetStateFile.Content()
     content.state = state
     content.covered = end
-    content.positions = durable
+    (content.positions, content.last) = (durable, last)
     for (source, position) in durable { content.settled[source] = settled(position, source) }
     try file.write(content)
     collection.covered(below: end)

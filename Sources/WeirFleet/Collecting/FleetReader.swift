@@ -104,7 +104,7 @@ package final class FleetReader: Sendable {
       do {
         let opened = try collector ?? open(source)
         collector = opened
-        try source.open { opened.nextPosition(of: $0) }
+        try source.open { opened.readPlace(of: $0) }
         note { ($0.trouble, $0.needsRepair) = (nil, false) }
         try read(source, opened, until: isOver) { pause = Self.pause.least }
       } catch let stop as DeliveryStopped {
@@ -152,6 +152,7 @@ package final class FleetReader: Sendable {
         now >= collector.uncommittedSince + wait(collector.uncommittedOpenings)
           || collector.uncommittedBytes >= min(Self.mostUncommitted, mostUnsummarized)
       {
+        try noteDelivered(collector)
         // What was read again after a kill would be kept as a repetition.
         let isSummarized =
           configuration.limits.keepsRepetitions
@@ -192,10 +193,12 @@ package final class FleetReader: Sendable {
   private func summarize(_ collector: FleetCollector) throws(WeirError) {
     try collector.summarize()
     noteGaps(collector.state)
+  }
+
+  /// Lets the next commit remove what every provider of the log has.
+  private func noteDelivered(_ collector: FleetCollector) throws(WeirError) {
     guard configuration.log.removeDelivered, let least = try Pins(collector.directory, calls: SystemCalls()).least
-    else {
-      return
-    }
+    else { return }
     collector.delivered(below: least)
   }
 

@@ -18,11 +18,13 @@ package struct FleetStateFile: Sendable {
     package var positions: [String: UInt64] = [:]
     /// Where a start reads on, for what had not settled: at or before the position.
     package var settled: [String: UInt64] = [:]
+    /// The last message that was read, if the broker said when that came.
+    package var last: [String: ReadPlace.Last] = [:]
 
     package init() {}
   }
 
-  private let path: String
+  let path: String
   private let directory: Descriptor
   private let calls: SystemCalls
 
@@ -46,11 +48,7 @@ package struct FleetStateFile: Sendable {
     if let version = Self.head(bytes)?.version, version > Self.version {
       throw WeirError(.version, "\(path) was written by a newer version of Weir; collect with that one", path: path)
     }
-    throw WeirError(
-      .invalid,
-      "\(path) is damaged, and the log's first segments, which told the same, were removed; take the file from a backup, "
-        + "or move the file away, and events that the broker still has come again",
-      path: path)
+    throw WeirError(.invalid, "\(path) is damaged", path: path)
   }
 
   /// Writes the file. A kill or a power cut at any moment leaves the file as it was before or after.
@@ -74,6 +72,8 @@ package struct FleetStateFile: Sendable {
       body.text(name)
       body.number(position)
       body.number(content.settled[name] ?? position)
+      body.number(content.last[name]?.position ?? 0)
+      body.number(UInt64(bitPattern: content.last[name]?.time ?? 0))
     }
     body.number(UInt64(content.state.logs.count))
     for (id, log) in content.state.logs.sorted(by: { $0.key < $1.key }) {
@@ -122,6 +122,8 @@ package struct FleetStateFile: Sendable {
       let name = try body.text()
       content.positions[name] = try body.number()
       content.settled[name] = try body.number()
+      let last = ReadPlace.Last(position: try body.number(), time: Int64(bitPattern: try body.number()))
+      if last.time != 0 { content.last[name] = last }
     }
     var logs: [UInt64: FleetState.Log] = [:]
     for _ in 0..<(try body.count()) {

@@ -19,6 +19,23 @@ package struct ReceivedMessage: Sendable {
   }
 }
 
+/// Where to read a source on.
+package struct ReadPlace: Hashable, Sendable {
+  /// The position of the next message.
+  package var next: UInt64
+  /// The last message that was read, and when the broker got that; `nil` if the broker did not say. A source with another
+  /// message there has lost its end, and grown again.
+  package var last: Last?
+
+  package struct Last: Hashable, Sendable {
+    package var position: UInt64
+    /// In nanoseconds since 1970.
+    package var time: Int64
+  }
+
+  package init(next: UInt64, last: Last? = nil) { (self.next, self.last) = (next, last) }
+}
+
 /// What a source has next.
 package enum SourceNews: Sendable {
   case message(ReceivedMessage)
@@ -38,9 +55,9 @@ package protocol MessageSource: AnyObject {
   var settlingTime: Duration { get }
   /// The number of messages that the broker has behind the last one that was given, as far as the broker says it.
   var behind: UInt64? { get }
-  /// Connects, and begins to read each source at a position; a source without a position at its beginning. Throws
+  /// Connects, and begins to read each source at a place; a source without a place at its beginning. Throws
   /// `DeliveryStopped` for what nobody but a person can repair, and other errors for what may pass.
-  func open(from position: (String) -> UInt64?) throws
+  func open(from place: (String) -> ReadPlace?) throws
   /// Gives the next message, and waits so long for it. After an error the source must be opened again.
   func next(within time: Duration) throws -> SourceNews
   func close()

@@ -10,6 +10,8 @@ package final class BrokerDelivery: Sendable {
   package static let usualPart = 256 << 10
   /// The headers of a part take at most so many bytes.
   private static let headerBytes = 12 << 10
+  /// What the headers of a part with one lane take.
+  private static let leastHeaderBytes = 512
 
   private let sender: any MessageSender
   private let host: String
@@ -44,6 +46,11 @@ package final class BrokerDelivery: Sendable {
   package var bytesAtOnce: Int { 16 << 20 }
 
   package func deliver(_ parts: [LogPart]) async throws -> [Verdict] {
+    let least = LogCutter.leastBytes + Self.leastHeaderBytes
+    if let largest = terms.withLock({ $0?.largestMessage }), largest < least {
+      throw DeliveryStopped(
+        "the broker takes at most \(largest) bytes a message, and parts of a log need \(least); raise that limit")
+    }
     let messages = parts.map { part in
       let message = PartMessage(part, host: host, sent: Timestamp.now.nanosecondsSince1970)
       return OutgoingMessage(

@@ -92,6 +92,7 @@
       for complaint in Self.complaints(of: reader.report) { writeDiagnostic(complaint) }
       if case .signal(let number) = stop.cause { throw ExitCode.signal(number) }
       let report = reader.report
+      if untilEnd, report.needsRepair { throw ExitCode.deliveryStopped }
       if report.counts.unreadable > 0 || report.missing > 0 || report.gone > 0 { throw ExitCode.damaged }
     }
 
@@ -142,7 +143,8 @@
           if report.trouble != told {
             progress?.end()
             if let trouble = report.trouble {
-              let what = report.needsRepair ? "repair this; tried again from time to time" : "trying again"
+              let isLast = endsAtEnd && report.needsRepair
+              let what = isLast ? "repair this" : report.needsRepair ? "repair this; trying again" : "trying again"
               writeDiagnostic("\(Terminal.printable(trouble)); \(what)")
             } else if told != nil {
               writeDiagnostic("collecting continues")
@@ -151,7 +153,7 @@
           }
           // The broker may say so before the last message was taken.
           quiet = report.isAtEnd ? quiet + 1 : 0
-          if endsAtEnd, quiet > 5 { end.set() }
+          if endsAtEnd, quiet > 5 || report.needsRepair { end.set() }
         }
         progress?.end()
       }

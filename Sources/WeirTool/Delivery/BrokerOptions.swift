@@ -15,7 +15,7 @@
 
   /// The options that only brokers have.
   struct BrokerOptions: ParsableArguments {
-    @Option(help: "NATS: the stream, which must exist.")
+    @Option(help: "NATS: the stream, which must exist, but for --replicas.")
     var stream: String?
 
     @Option(help: "NATS: what subjects begin with (default: what the stream's own subjects begin with).")

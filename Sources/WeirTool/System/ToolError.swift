@@ -24,7 +24,8 @@
 
     /// Events are pending (`weir deliver`).
     static let pending = ExitCode(5)
-    /// A provider takes no events until somebody repairs something: a key, an address (`weir deliver`).
+    /// A provider takes no events, or a broker gives none, until somebody repairs something: a key, an address
+    /// (`weir deliver`, `weir collect --until-end`).
     static let deliveryStopped = ExitCode(6)
 
     /// The exit code of a command that a signal ended, as shells report it.
