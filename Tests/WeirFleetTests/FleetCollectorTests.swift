@@ -342,6 +342,30 @@ struct FleetCollectorTests {
     }
   }
 
+  @Test func `what two collectors collected is one in the next tier, and of neither is anything missing`() throws {
+    try withDirectory { directory in
+      try capture(1_000, in: directory + "/host")
+      let sent = try cut(directory + "/host", host: "host")
+      var tiers: [[Sent]] = []
+      for name in ["first", "second"] {
+        let collector = try FleetCollector(directory: directory + "/" + name)
+        for (index, each) in sent.enumerated() {
+          try collector.take(each, UInt64(index))
+          try collector.commit()
+        }
+        tiers.append(try cut(directory + "/" + name, host: name))
+      }
+      let target = directory + "/third"
+      let collector = try FleetCollector(directory: target)
+      for (index, each) in tiers.joined().enumerated() { try collector.take(each, UInt64(index)) }
+      #expect(collector.counts.held == 0)
+      try collector.commit()
+      #expect(try events(target).map(\.id) == events(directory + "/host").map(\.id))
+      #expect(collector.state.logs.count == 2)
+      #expect(collector.state.logs.keys.allSatisfy { collector.state.missing(ofLog: $0).isEmpty })
+    }
+  }
+
   @Test func `a log of captures is not collected into`() throws {
     try withDirectory { directory in
       try capture(10, in: directory)

@@ -223,7 +223,8 @@ package final class FleetCollector {
     counts.parts += 1
     switch state.standing(of: message) {
     case .known:
-      state.noteStart(of: message)
+      // The events may be known of another log: that of a second collector, or of a copy.
+      if state.isNews(message), try isPart(message, body ?? bytes(), source, position) { state.collected(message) }
       // What is read again for its replicas did not come again.
       guard !isReadAgain else { return }
       counts.repeated &+= message.events

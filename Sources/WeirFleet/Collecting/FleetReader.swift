@@ -105,8 +105,10 @@ package final class FleetReader: Sendable {
         let opened = try collector ?? open(source)
         collector = opened
         try source.open { opened.readPlace(of: $0) }
-        note { ($0.trouble, $0.needsRepair) = (nil, false) }
-        try read(source, opened, until: isOver) { pause = Self.pause.least }
+        try read(source, opened, until: isOver) {
+          pause = Self.pause.least
+          note { ($0.trouble, $0.needsRepair) = (nil, false) }
+        }
       } catch let stop as DeliveryStopped {
         note { ($0.trouble, $0.needsRepair) = (stop.reason, true) }
         if let collector { writeStatus(collector, behind: source.behind) }
@@ -185,7 +187,7 @@ package final class FleetReader: Sendable {
         let unread = collector.passOver(positions, of: source)
         note { $0.gone += unread }
       case .restarted(let source, let position): collector.restart(source, at: position)
-      case .nothing: break
+      case .nothing: if !collector.isUncommitted { progress() }
       }
     }
   }

@@ -73,9 +73,12 @@ package struct FleetState: Hashable, Sendable {
       message.offsets, follows: message.follows, ofLog: message.logID, host: message.host, start: message.start)
   }
 
-  /// Notes where a log begins, of a message that is known: the segments do not say that.
-  package mutating func noteStart(of message: PartMessage) {
-    logs[message.logID]?.begins(at: message.start)
+  /// Whether a message whose events are known says something new of its log: that there is this log, where the log begins,
+  /// which the segments do not say, or that offsets have come.
+  package func isNews(_ message: PartMessage) -> Bool {
+    guard let log = logs[message.logID] else { return true }
+    return message.start < log.start || message.offsets.upperBound > log.expected
+      || !log.missing.known(in: message.offsets).isEmpty
   }
 
   /// Counts events of a log that is known.
@@ -99,7 +102,7 @@ package struct FleetState: Hashable, Sendable {
     // After a power cut a log leaves offsets out, which no event had.
     let gap = offsets.lowerBound > log.expected ? offsets.lowerBound - log.expected : 0
     let end = gap < Self.leftOut ? offsets.lowerBound : min(follows, offsets.lowerBound)
-    if end > log.expected { log.missing.insert(log.expected..<end) }
+    if end > log.expected, end - log.expected < Self.leftOut { log.missing.insert(log.expected..<end) }
     log.missing.remove(offsets)
     log.expected = max(log.expected, offsets.upperBound)
     logs[id] = log
