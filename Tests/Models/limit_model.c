@@ -27,7 +27,7 @@ static retention *make_retention(void) {
   made->slack_bytes = byte_limit_slack(PAGE);
   made->max_bytes = made->retain_bytes = made->retain_ns = UINT64_MAX;
   made->remove_delivered = 1;
-  made->removable_at = UINT64_MAX;
+  made->removable_at = made->covered = UINT64_MAX;
   return made;
 }
 
