@@ -87,7 +87,7 @@
       return cluster.map { "\($0)/\(name)" } ?? name
     }
 
-    /// Begins to read the partitions that wait, as far as they have a leader that answers. Throws if none is read then.
+    /// Begins to read the waiting partitions whose leaders answer. Throws if no partition is read then.
     private func begin(_ topic: KafkaClient.Topic, _ client: KafkaClient) throws {
       var new: [(Int32, UInt64)] = []
       var silent: Set<Int32> = [-1]

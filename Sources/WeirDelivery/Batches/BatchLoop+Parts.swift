@@ -11,8 +11,7 @@ struct PartQueue {
   /// The bytes of the last full part, divided by its events.
   private var bytesAnEvent = 24.0
   /// The most bytes of the next call: half of the last call after a failure, twice as many after a success, as TCP's
-  /// window (Jacobson 1988). So many hosts that come back together soon send no more than the broker takes while they
-  /// wait for its answers.
+  /// window (Jacobson 1988). Many hosts that come back together soon send no more than the broker can answer in time.
   private var callBytes = Int.max
   /// No failure makes a call smaller.
   private static let leastCallBytes = 16 << 10

@@ -51,7 +51,7 @@ package final class FleetCollector {
     var size: Int { bytes.count + 512 + MemoryLayout<LaneSpan>.stride * (message.lanes?.count ?? 0) }
   }
 
-  /// A part that was taken, and is to be in the log at the next commit without what was known before.
+  /// A part that the next commit writes, except for the events that were known.
   private struct Uncommitted {
     var message: PartMessage
     var bytes: [UInt8]
