@@ -13,6 +13,9 @@
     private static let answerTime = Duration.seconds(5)
     /// Without any acknowledgement for so long, the rest is left for another call.
     private static let patience = Duration.seconds(20)
+    /// How long to wait for an answer before the sender looks at all else. Twice as long after each wait in vain, up to
+    /// the second: beside a thousand hosts in one process ten looks a second were a sixth of all processor time.
+    private static let waits = (first: Duration.milliseconds(100), longest: Duration.milliseconds(800))
     /// The pause before messages are published again that nobody took.
     private static let pause = Duration.milliseconds(250)
 
@@ -100,6 +103,7 @@
       /// When each message is to be published again; `nil` if it is to be published now.
       var again: [Duration?]
       var progress: Duration
+      var wait = NATSSender.waits.first
       var reason = "the servers do not answer"
       var stop: DeliveryStopped?
 
@@ -144,7 +148,9 @@
         let text = ([subject ?? configuration.stream] + message.place.map(Self.token)).joined(separator: ".")
         let own = [("Nats-Msg-Id", message.id), ("Nats-Expected-Stream", configuration.stream)]
         switch connection.publish(text, own + message.headers, message.body, token: firstToken + index) {
-        case NATS_OK: call.again[index] = now + Self.answerTime
+        case NATS_OK:
+          call.again[index] = now + Self.answerTime
+          call.wait = Self.waits.first
         case NATS_MAX_PAYLOAD:
           call.outcomes[index] = .tooLarge("the servers take at most \(connection.largestMessage) bytes a message")
         case let status: throw BrokerFailure(NATSConnection.text(status))
@@ -154,7 +160,8 @@
 
     /// Takes what has come, and waits a little for more.
     private func takeAnswers(_ call: inout Call, _ connection: NATSConnection) {
-      var time = Duration.milliseconds(100)
+      var time = call.wait
+      call.wait = min(call.wait * 2, Self.waits.longest)
       var isTaken = true
       while !call.isDone {
         switch connection.answer(within: time) {
