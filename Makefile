@@ -18,15 +18,14 @@ endif
 
 SWIFT_SOURCES = Package.swift Sources Tests Benchmarks
 
-.PHONY: help build demo libcweir install-free test test-c test-swift crash fuzz stress bench format lint clean \
+.PHONY: help build demo test test-c test-swift crash fuzz stress bench format lint clean \
         need-swift need-lz4 need-lz4-tool need-zlib need-ncurses need-brokers need-nats-server need-c need-python \
         need-strace
 
 help:
 	@echo 'make build         release build of the libraries and of the tool, $(BUILD)/release/weir'
 	@echo 'make demo          see it: capture, kill -9, everything is there (installs liblz4-dev, builds release)'
-	@echo 'make libcweir      the C library alone, without Swift: $(BUILD)/c/libcweir.a and its headers'
-	@echo 'make install-free  builds it, and shows how to use it without installing anything'
+	@echo 'make install       the C library, without Swift (PREFIX=, DESTDIR=); make install-tool: the tool'
 	@echo 'make test          every check: the C library, the Swift packages, the style (installs what it needs)'
 	@echo 'make test-c        the C checks alone'
 	@echo 'make test-swift    the Swift checks alone'
@@ -156,32 +155,19 @@ C_FLAGS = -std=gnu11 $(C_WARNINGS) -fPIC -pthread -Iinclude -ISources/CWeir -MMD
 C_OBJECTS = $(C_SOURCES:Sources/CWeir/%.c=$(C)/plain/%.o)
 # What a program with the library in it links as well: batch segments are LZ4.
 C_LIBS = -llz4
-INSTALLED_HEADERS = $(C_HEADERS:include/%=$(C)/include/%)
-
-libcweir: $(C)/libcweir.a $(INSTALLED_HEADERS)
 
 $(C)/plain/%.o: Sources/CWeir/%.c
 	@mkdir -p $(@D)
 	$(CC) $(C_FLAGS) $(CFLAGS) -c $< -o $@
 
-$(C)/libcweir.a: $(C_OBJECTS)
+$(C)/libweir.a: $(C_OBJECTS)
 	@rm -f $@
 	ar rcs $@ $(C_OBJECTS)
 
-$(C)/include/%: include/%
-	@mkdir -p $(@D)
-	cp $< $@
-
-install-free: libcweir
-	@echo 'Nothing needs to be installed. Compile and link against the build folder:'
-	@echo
-	@echo '  $(CC) -std=c11 -I$(abspath $(C)/include) program.c $(abspath $(C)/libcweir.a) $(C_LIBS) -pthread'
-	@echo '  $(CXX) -std=c++17 -I$(abspath $(C)/include) program.cpp $(abspath $(C)/libcweir.a) $(C_LIBS) -pthread'
-	@echo
-	@echo 'Tests/C/example.c and Tests/C/example.cpp are complete programs.'
-
 # ---- Checks and benchmarks -------------------------------------------------------------------------------------------
 
+include Packaging/packaging.mk
+include Tests/Packaging/packaging-tests.mk
 include Tests/swift.mk
 include Tests/C/c.mk
 include Tests/Monitor/monitor.mk

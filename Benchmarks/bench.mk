@@ -62,9 +62,9 @@ vpath sink.c Benchmarks/Behind
 vpath make_log.c Benchmarks/Behind
 vpath paced_writer.c Benchmarks/Behind
 
-$(C)/bench/%: %.c Tests/C/check.h $(C)/libcweir.a
+$(C)/bench/%: %.c Tests/C/check.h $(C)/libweir.a
 	@mkdir -p $(@D)
-	$(CC) $(C_FLAGS) $(CFLAGS) $< $(C)/libcweir.a $(C_LIBS) -ldl -o $@
+	$(CC) $(C_FLAGS) $(CFLAGS) $< $(C)/libweir.a $(C_LIBS) -ldl -o $@
 
 # What recovery costs. RECOVERY_BENCH_FLAGS: --rounds N, --only open, scan or lanes. TMPDIR says on which file
 # system.
@@ -204,8 +204,8 @@ bench-deps: need-c
 
 # What waiting for the disk costs on the disk that $(DIR) is on.
 DIR = $(BUILD)
-bench-sync: need-c $(C)/libcweir.a
-	$(CC) $(C_FLAGS) $(CFLAGS) Benchmarks/Syncs/syncs.c $(C)/libcweir.a $(C_LIBS) -o $(C)/syncs
+bench-sync: need-c $(C)/libweir.a
+	$(CC) $(C_FLAGS) $(CFLAGS) Benchmarks/Syncs/syncs.c $(C)/libweir.a $(C_LIBS) -o $(C)/syncs
 	$(C)/syncs $(DIR)
 
 # From the results of the last `make bench`: the charts and tables of the documentation.

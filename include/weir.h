@@ -63,6 +63,16 @@
 extern "C" {
 #endif
 
+/*
+ * The version of this header (Semantic Versioning 2.0), as text and as a number: 10000 times the first number, 100 times
+ * the second, and the third. A program runs with every later library of the same first number.
+ */
+#define WEIR_VERSION "1.0.0"
+#define WEIR_VERSION_NUMBER 10000
+
+/* WEIR_VERSION of the library that the program runs with. Never null. */
+const char *weir_version(void);
+
 /* ---- Status ---------------------------------------------------------------------------------------------------- */
 
 typedef int32_t weir_status;
@@ -290,6 +300,7 @@ enum {
                                 waits that long before it overwrites; with UINT64_MAX it never overwrites */
 };
 
+/* Fills in the defaults, which the members name above. Call it before anything is set. */
 void weir_options_init(weir_options *options);
 
 /* What an opening found. The numbers are of this opening alone. */

@@ -84,19 +84,19 @@ test-c-headers:
 	done
 
 # What a user does: include the header, link the library, no Swift anywhere.
-test-c-examples: libcweir
+test-c-examples: libweir
 	@mkdir -p $(C)/examples
-	$(CC) -std=c11 -pedantic-errors $(C_WARNINGS) -O2 -I$(C)/include Tests/C/example.c $(C)/libcweir.a $(C_LIBS) -pthread \
+	$(CC) -std=c11 -pedantic-errors $(C_WARNINGS) -O2 -Iinclude Tests/C/example.c $(C)/libweir.a $(C_LIBS) -pthread \
 	  -o $(C)/examples/example-c
-	$(CXX) -std=c++17 -pedantic-errors $(C_WARNINGS) -O2 -I$(C)/include Tests/C/example.cpp $(C)/libcweir.a $(C_LIBS) -pthread \
+	$(CXX) -std=c++17 -pedantic-errors $(C_WARNINGS) -O2 -Iinclude Tests/C/example.cpp $(C)/libweir.a $(C_LIBS) -pthread \
 	  -o $(C)/examples/example-cpp
 	@for program in $(C)/examples/example-c $(C)/examples/example-cpp; do \
 	  if ldd $$program | grep -i swift; then echo "weir: $$program links Swift" >&2; exit 1; fi; \
 	  log=$$(mktemp -d) || exit 1; $$program "$$log/log"; status=$$?; rm -rf "$$log"; \
 	  [ $$status = 0 ] || exit 1; echo "ok: $$program, without Swift"; done
-	@rm -rf $(C)/examples/other && mkdir -p $(C)/examples/other && cp $(C)/include/*.h $(C)/examples/other
+	@rm -rf $(C)/examples/other && mkdir -p $(C)/examples/other && cp include/*.h $(C)/examples/other
 	@sed -i 's/_abi[0-9]*"/_abi0"/' $(C)/examples/other/weir_capture.h
-	@if $(CC) -std=c11 -O2 -I$(C)/examples/other Tests/C/example.c $(C)/libcweir.a $(C_LIBS) -pthread \
+	@if $(CC) -std=c11 -O2 -I$(C)/examples/other Tests/C/example.c $(C)/libweir.a $(C_LIBS) -pthread \
 	    -o $(C)/examples/other/example-c 2>$(C)/examples/other/errors; then \
 	  echo 'weir: a program built with the header of another version links' >&2; exit 1; fi
 	@grep -q weir_find_place_abi0 $(C)/examples/other/errors || \
@@ -108,13 +108,13 @@ test-c-core: $(C_TEST_RUNS)
 # The names that a program with Weir in it shares with Weir: of the library, with and without the fault points.
 .PHONY: test-symbols test-swift-symbols
 
-test-symbols: $(C)/libcweir.a $(C)/checked/libcweir.a $(C)/replay/seam/libcweir.a
+test-symbols: $(C)/libweir.a $(C)/checked/libweir.a $(C)/replay/seam/libweir.a
 	Tests/C/symbols.sh $^
 
 # The core's folders in their order: see CoreLayers.md, whose table this reads.
 .PHONY: test-layers
 
-test-layers: need-python $(C)/libcweir.a
+test-layers: need-python $(C)/libweir.a
 	python3 Tests/C/layers.py Sources/Weir/Weir.docc/Maintaining/CoreLayers.md $(C_OBJECTS)
 
 # The barrier tables: each order has its label, each label its row, each row a model or a reason.
@@ -137,20 +137,20 @@ $(C)/checked/%.o: Sources/CWeir/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CHECKED_FLAGS) -c $< -o $@
 
-$(C)/checked/libcweir.a: $(CHECKED_OBJECTS)
+$(C)/checked/libweir.a: $(CHECKED_OBJECTS)
 	@rm -f $@
 	ar rcs $@ $(CHECKED_OBJECTS)
 
-$(C)/checked/%_test: Tests/C/%_test.c $(C)/checked/libcweir.a
-	$(CC) $(CHECKED_FLAGS) $< $(C)/checked/libcweir.a $(C_LIBS) -o $@
+$(C)/checked/%_test: Tests/C/%_test.c $(C)/checked/libweir.a
+	$(CC) $(CHECKED_FLAGS) $< $(C)/checked/libweir.a $(C_LIBS) -o $@
 
-$(C)/plain/%_test: Tests/C/%_test.c $(C)/libcweir.a
-	$(CC) $(C_FLAGS) $(CFLAGS) $< $(C)/libcweir.a $(C_LIBS) -o $@
+$(C)/plain/%_test: Tests/C/%_test.c $(C)/libweir.a
+	$(CC) $(C_FLAGS) $(CFLAGS) $< $(C)/libweir.a $(C_LIBS) -o $@
 
 $(C)/plain/unload_test: $(C)/plain/unloaded.so
 
-$(C)/plain/unloaded.so: Tests/C/unloaded.c $(C)/libcweir.a
-	$(CC) $(C_FLAGS) $(CFLAGS) -shared $< $(C)/libcweir.a $(C_LIBS) -o $@
+$(C)/plain/unloaded.so: Tests/C/unloaded.c $(C)/libweir.a
+	$(CC) $(C_FLAGS) $(CFLAGS) -shared $< $(C)/libweir.a $(C_LIBS) -o $@
 
 # Never up to date: a test runs each time that it is asked for.
 .PHONY: $(C_TEST_RUNS)

@@ -1,8 +1,8 @@
 /*
  * example.c: Weir from plain C. Four threads capture orders; the log is closed, read back, and compared with what was
- * captured. Needs weir.h and libcweir.a, no Swift:
+ * captured. Needs weir.h and libweir.a, no Swift:
  *
- *     cc -std=c11 -I include example.c libcweir.a -pthread -o example && ./example /tmp/orders
+ *     cc -std=c11 -I include example.c libweir.a -pthread -o example && ./example /tmp/orders
  *
  * Exits with 0 if every order is there with the values that were captured, each thread's in its order.
  */

@@ -1,6 +1,6 @@
 // example.cpp: Weir from C++17. Captures a few readings, closes the log and reads them back. No Swift:
 //
-//     c++ -std=c++17 -I include example.cpp libcweir.a -pthread -o example && ./example /tmp/readings
+//     c++ -std=c++17 -I include example.cpp libweir.a -pthread -o example && ./example /tmp/readings
 #include <cstdio>
 #include <cstring>
 #include <memory>

@@ -27,7 +27,7 @@ counts-c: need-c need-strace need-python $(COUNTS)/c_counts
 	    -o $(COUNTS)/straight-$$compiler.o || exit 1; \
 	  $(COUNTS_CHECK) straight $$compiler $(COUNTS)/straight-$$compiler.o || exit 1; done
 
-$(COUNTS)/c_counts: Tests/Counts/C/c_counts.c $(COUNTING)/counting.c $(COUNTING)/include/counting.h $(C)/libcweir.a \
+$(COUNTS)/c_counts: Tests/Counts/C/c_counts.c $(COUNTING)/counting.c $(COUNTING)/include/counting.h $(C)/libweir.a \
                     $(C_HEADERS)
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 $(C_WARNINGS) $(CFLAGS) -Iinclude -I$(COUNTING)/include $(filter %.c %.a,$^) $(C_LIBS) -pthread -o $@

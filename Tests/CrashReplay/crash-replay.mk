@@ -105,7 +105,7 @@ $(REPLAY)/seam/%.o: Sources/CWeir/%.c
 	@mkdir -p $(@D)
 	$(CC) $(C_FLAGS) $(CFLAGS) -DWEIR_FAULT_INJECTION -c $< -o $@
 
-$(REPLAY)/seam/libcweir.a: $(REPLAY_SEAM_OBJECTS)
+$(REPLAY)/seam/libweir.a: $(REPLAY_SEAM_OBJECTS)
 	@rm -f $@
 	ar rcs $@ $(REPLAY_SEAM_OBJECTS)
 
@@ -117,9 +117,9 @@ $(REPLAY)/libreplay.a: $(REPLAY_SHARED:%=$(REPLAY)/%.o)
 	@rm -f $@
 	ar rcs $@ $^
 
-$(REPLAY_PLAIN:%=$(REPLAY)/%): %: %.o $(REPLAY)/libreplay.a $(C)/libcweir.a
+$(REPLAY_PLAIN:%=$(REPLAY)/%): %: %.o $(REPLAY)/libreplay.a $(C)/libweir.a
 	$(CC) $(REPLAY_FLAGS) $^ $(C_LIBS) -o $@
 
 $(filter-out $(REPLAY_PLAIN:%=$(REPLAY)/%),$(REPLAY_PROGRAMS:%=$(REPLAY)/%)): %: %.o $(REPLAY)/libreplay.a \
-                                                                             $(REPLAY)/seam/libcweir.a
+                                                                             $(REPLAY)/seam/libweir.a
 	$(CC) $(REPLAY_FLAGS) $^ $(C_LIBS) -o $@

@@ -83,9 +83,9 @@ $(FUZZ)/checked/%.o: Tests/Fuzz/%.c
 
 $(FUZZ)/replay-payload: $(FUZZ)/checked/payload_fuzz.o
 $(filter-out %-payload,$(FUZZ_REPLAYS)): $(FUZZ)/checked/directory_fuzz.o
-$(FUZZ_REPLAYS): $(FUZZ)/checked/replay_inputs.o $(FUZZ_SHARED:%=$(FUZZ)/checked/%.o) $(C)/checked/libcweir.a
+$(FUZZ_REPLAYS): $(FUZZ)/checked/replay_inputs.o $(FUZZ_SHARED:%=$(FUZZ)/checked/%.o) $(C)/checked/libweir.a
 	$(CC) $(CHECKED_FLAGS) $(filter %.o,$^) $(filter %.a,$^) $(C_LIBS) -o $@
 
 $(FUZZ)/mutated_files $(FUZZ)/input_cases $(FUZZ)/make_corpus: $(FUZZ)/%: $(FUZZ)/checked/%.o $(FUZZ)/checked/seeds.o \
-                                           $(FUZZ_SHARED:%=$(FUZZ)/checked/%.o) $(C)/checked/libcweir.a
+                                           $(FUZZ_SHARED:%=$(FUZZ)/checked/%.o) $(C)/checked/libweir.a
 	$(CC) $(CHECKED_FLAGS) $^ $(C_LIBS) -o $@

@@ -51,7 +51,7 @@ $(C)/plain/stress/%.o: Tests/Stress/%.c
 	@mkdir -p $(@D)
 	$(CC) $(C_FLAGS) $(CFLAGS) -ITests/C -c $< -o $@
 
-$(C)/plain/stress/stress: $(SOAK_OBJECTS) $(C)/libcweir.a
+$(C)/plain/stress/stress: $(SOAK_OBJECTS) $(C)/libweir.a
 	$(CC) $(C_FLAGS) $(CFLAGS) $^ $(C_LIBS) -o $@
 
 # Hooks that are attached and detached while they fire: Tests/HookStress.

@@ -8,6 +8,8 @@
 
 #include "system/invariant.h"
 
+const char *weir_version(void) { return WEIR_VERSION; }
+
 const char *weir_status_name(weir_status status) {
   switch (status) {
     case WEIR_OK: return "ok";

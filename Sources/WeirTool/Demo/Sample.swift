@@ -1,5 +1,5 @@
-// Sample: finds and reads the demo's input: 10,000 real requests to a public web site, which the build puts beside the
-// executable.
+// Sample: finds and reads the demo's input: 10,000 real requests to a public web site. The build puts them beside the
+// executable, and an installation into share/weir.
 
 #if Tool
   import Foundation
@@ -18,9 +18,12 @@
     /// Returns the path of the sample.
     static func path(besideExecutable executable: String) throws -> String {
       let folder = URL(fileURLWithPath: executable).deletingLastPathComponent()
-      let path = folder.appendingPathComponent("weir_WeirTool.resources/Sample/apache_access.log").path
-      guard FileManager.default.isReadableFile(atPath: path) else {
-        throw ToolError("the sample is missing at \(path); run the demo from the directory where weir was built")
+      let built = folder.appendingPathComponent("weir_WeirTool.resources/Sample/apache_access.log").path
+      let installed = folder.deletingLastPathComponent().appendingPathComponent("share/weir/apache_access.log").path
+      guard let path = [built, installed].first(where: FileManager.default.isReadableFile(atPath:)) else {
+        throw ToolError(
+          "the sample is missing at \(built) and at \(installed); run the demo from the directory where weir was built, "
+            + "or install weir with make install-tool")
       }
       return path
     }

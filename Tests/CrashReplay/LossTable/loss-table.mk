@@ -34,7 +34,7 @@ loss-table-short: need-c need-sqlite
 	@$(MAKE) --no-print-directory $(LOSS)/loss_table
 	TMPDIR=$(abspath $(LOSS)) $(LIMITED) $(LOSS)/loss_table --check
 
-$(LOSS)/loss_table: $(LOSS_SOURCES) Tests/CrashReplay/LossTable/subject.h Tests/C/check.h $(C)/libcweir.a
+$(LOSS)/loss_table: $(LOSS_SOURCES) Tests/CrashReplay/LossTable/subject.h Tests/C/check.h $(C)/libweir.a
 	@mkdir -p $(@D)
 	$(CC) $(filter-out -MMD -MP,$(C_FLAGS)) $(CFLAGS) -ITests/C $(filter %.c %.a,$^) \
 	  $(C_LIBS) $$([ ! -e /usr/include/sqlite3.h ] || echo -lsqlite3) -o $@

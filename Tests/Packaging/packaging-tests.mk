@@ -1,0 +1,37 @@
+# packaging-tests.mk: whether what others install and build upon is whole.
+#
+#   make test-install      make install, and programs that are built with what it installs
+#   make test-abi          the library's interface beside Packaging/libweir.abi
+#   make test-deb          the Debian packages libweir1 and libweir-dev, and what lintian says of them
+#   make test-ways         every way in of the page Installing, each on a clean machine (root, debootstrap, a network)
+
+.PHONY: test-packaging test-install test-abi test-deb test-ways need-cmake need-lintian need-debootstrap
+
+test-packaging: test-install test-abi test-deb
+
+need-cmake:
+	@command -v cmake >/dev/null 2>&1 && command -v pkg-config >/dev/null 2>&1 || $(call install,cmake pkg-config)
+	@command -v groff >/dev/null 2>&1 || $(call install,groff)
+
+need-lintian:
+	@command -v lintian >/dev/null 2>&1 || $(call install,lintian)
+
+need-debootstrap:
+	@command -v debootstrap >/dev/null 2>&1 || $(call install,debootstrap)
+
+test-install: need-c need-cmake need-python libweir
+	Tests/Packaging/install_test.sh '$(MAKE)'
+
+# Every difference is shown: what is new is put into the file by make abi, and anything else takes another soname.
+test-abi: need-abigail $(C)/libweir.abi
+	@abidiff Packaging/libweir.abi $(C)/libweir.abi || { \
+	  echo 'weir: the interface of libweir.so has changed. Additions: make abi. All else breaks programs that are built' \
+	    'already: it takes another first number in WEIR_VERSION' >&2; exit 1; }
+	@echo 'ok: the interface of libweir.so is that of Packaging/libweir.abi'
+
+test-deb: need-lintian
+	$(MAKE) --no-print-directory deb TOOL=no >$(C)/deb.log 2>&1 || { tail -50 $(C)/deb.log; exit 1; }
+	Tests/Packaging/deb_test.sh $(DEB)
+
+test-ways: need-debootstrap need-python
+	python3 -B Tests/Packaging/ways_test.py
