@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """The C core as one file.
 
-    amalgamate.py FOLDER                       weir.c and weir.h
-    amalgamate.py FOLDER --reader [FUNCTION]   weir_reader.c and weir_reader.h: reading without the writer. Functions of
-                                               weir.h may be named that are to be in it; otherwise those in READER below
+    amalgamate.py FOLDER [FUNCTION...]
 
-FOLDER is made. The core is read from the working directory: Sources/CWeir and include. In the result
+Writes weir.c and weir.h; and weir_reader.c and weir_reader.h, which read a log and have nothing that writes one: the
+named functions of weir.h, or those of READER below. The core is read from Sources/CWeir and include, in the working
+directory. In the result
 
 - the core's files follow each other in the order of CoreLayers.md;
 - every name is static that the installed headers do not have;
@@ -16,7 +16,6 @@ A declaration is whatever ends at `;` or with a function's body, at the end of a
 followed wherever it occurs, other than as a member, so what stays is never too little.
 """
 
-import argparse
 import pathlib
 import re
 import subprocess
@@ -46,6 +45,7 @@ TOKEN = re.compile(
 WORD = re.compile(r"[A-Za-z_]\w*")
 KEYWORDS = set("""auto break case char const continue default do double else enum extern float for goto if inline int long
     register return short signed sizeof static struct switch typedef union unsigned void volatile while""".split())
+STATIC = {"static", "WEIR_INLINE"}
 ASIDE = {"__attribute__", "__asm__", "alignas", "WEIR_ABI"}
 
 
@@ -116,7 +116,7 @@ class Part:
         self.is_assert = code[0] == "static_assert"
         if self.is_assert:
             return
-        self.is_static, self.is_extern = "static" in code[:3], code[0] == "extern"
+        self.is_static, self.is_extern = bool(STATIC.intersection(code[:3])), code[0] == "extern"
         self.is_body = code[-1] == "}"
         self.is_forward = code[0] == "typedef" and code[1] == "struct" and code[2:] == [code[2], code[2], ";"]
         outside = without_groups(code)
@@ -550,16 +550,16 @@ def reader_header(files, about):
     return re.sub("\n{3,}", "\n\n", out + "\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n")
 
 
-def amalgamate(folder):
+def amalgamate():
+    """weir.c"""
     files = files_in_order(has_faults=True)
     headers, core = files[:len(PUBLIC)], files[len(PUBLIC):]
-    public = {name for file in headers for part in file.parts() for name in part.names
+    public = {name for part in all_parts(headers) for name in part.names
               if part.function and not part.is_static or part.is_variable}
     tell_apart(files)
-    keep(core, public & {name for file in core for part in file.parts() for name in part.names})
+    keep(core, sorted(public))
     make_static(core, public)
-    (folder / "weir.h").write_text(whole_header())
-    (folder / "weir.c").write_text(source("weir.h", core, f"""
+    return source("weir.h", core, f"""
 weir.c: Weir {version()}{source_id()}.
 
 Crash-safe event capture for Linux processes: the whole C library in one file. weir.h says what it does. Made from the
@@ -567,49 +567,58 @@ files that the headings below name, by Packaging/amalgamate.py; change those. It
 
     cc app.c weir.c -llz4 -pthread
 
-Needs Linux on 64-bit x86 or ARM, gcc or clang, and liblz4. A library that brings Weir along for itself compiles this
-file, and its own, with -fvisibility=hidden: then another copy of Weir in the same process stays another."""))
+Needs Linux on 64-bit x86 or ARM, gcc or clang, and liblz4. With -DWEIR_FAULT_INJECTION the functions weir_fail_… make
+the disk under a log fail.
+
+A plug-in or a library that brings this file along is compiled with -fvisibility=hidden. Its copy then stays its own,
+whatever else of the process has Weir in it. One process may have any number of copies; no two of them have one log open
+at the same time.""")
 
 
-def amalgamate_reader(folder, functions):
+def amalgamate_reader(functions):
+    """weir_reader.h and weir_reader.c"""
     files = files_in_order(has_faults=False)
-    headers, core = files[:len(PUBLIC)], files[len(PUBLIC):]
-    public = {part.function for file in headers for part in file.parts() if part.function and not part.is_static}
+    headers = files[:len(PUBLIC)]
+    public = {part.function for part in all_parts(headers) if part.function and not part.is_static}
     for name in functions:
         if name not in public:
             stop(f"{name} is no function of", ", ".join(PUBLIC))
     tell_apart(files)
     keep(headers, [*functions, *CONSTANTS])
-    about = "Reads a log of Weir, live or after its writer's death, follows the log and verifies it; has nothing that\n" \
-            "writes. No function starts a thread, handles a signal or writes to the log."
-    text = reader_header(headers, f"weir_reader.h: Weir {version()}{source_id()}. {about}\nweir.h has the same declarations, "
-                         "and those of the writer.")
-    in_header = {id(part) for file in headers for part in file.parts() if part.is_kept}
+    header = reader_header(headers, f"""
+weir_reader.h: Weir {version()}{source_id()}.
+
+Reads a log of Weir, live or after its writer's death, follows the log and verifies it. Nothing here writes to a log,
+starts a thread or handles a signal. weir.h has the same declarations, beside those of the writer: a file includes one of
+the two headers, and a program has one of weir_reader.c, weir.c and libweir.
+
+A reader belongs to one thread at a time. An error is a status and, where a weir_error is given, one line that says what
+is wrong, where, and what to do; `error` may always be null.""")
+    in_header = {id(part) for part in all_parts(headers) if part.is_kept}
     keep(files, functions, lambda part: id(part) in in_header)
-    for file in headers:
-        for part in file.parts():
-            part.is_kept = part.is_kept and id(part) not in in_header
+    for part in all_parts(headers):
+        part.is_kept = part.is_kept and id(part) not in in_header
     make_static(files, set(functions))
-    (folder / "weir_reader.h").write_text(text)
-    (folder / "weir_reader.c").write_text(source("weir_reader.h", files, f"""
+    return header, source("weir_reader.h", files, f"""
 weir_reader.c: Weir {version()}{source_id()}.
 
-{about}
-Made from the files that the headings below name, by Packaging/amalgamate.py; change those. It is C11 and C++17.
+What reads a log of Weir, without what writes one: see weir_reader.h. Made from the files that the headings below name,
+by Packaging/amalgamate.py; change those. It is C11 and C++17. Needs liblz4.
 
-    cc app.c weir_reader.c -llz4"""))
+    cc app.c weir_reader.c -llz4""")
 
 
 def main():
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("folder", type=pathlib.Path)
-    arguments.add_argument("--reader", nargs="*", metavar="FUNCTION")
-    given = arguments.parse_args()
-    given.folder.mkdir(parents=True, exist_ok=True)
-    if given.reader is None:
-        amalgamate(given.folder)
-    else:
-        amalgamate_reader(given.folder, given.reader or READER)
+    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
+        sys.exit(__doc__)
+    folder = pathlib.Path(sys.argv[1])
+    header, reader = amalgamate_reader(sys.argv[2:] or READER)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in [("weir.h", whole_header()), ("weir.c", amalgamate()), ("weir_reader.h", header),
+                       ("weir_reader.c", reader), ("LICENSE", pathlib.Path("LICENSE").read_text(encoding="utf-8"))]:
+        path = folder / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:  # else nothing is to be compiled anew
+            path.write_text(text, encoding="utf-8")
 
 
 main()

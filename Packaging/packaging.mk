@@ -110,17 +110,19 @@ abi: $(C)/libweir.abi
 need-packaging:
 	@command -v dh >/dev/null 2>&1 && command -v dpkg-buildpackage >/dev/null 2>&1 || $(call install,debhelper dpkg-dev)
 
-# What is committed, beside debian/ where Debian's tools look for it. The date of the version is that of the commit.
+# What is committed, or all that is there where nothing is, beside debian/ where Debian's tools look for it. The date of
+# the version is that of the commit. ARCH=arm64 builds for another processor, as dpkg-buildpackage does.
 DEB = $(BUILD)/deb
 DEB_SOURCE = $(DEB)/weir-$(VERSION)
 TOOL = yes
+ARCH =
 
 deb: need-c need-packaging need-python $(if $(filter no,$(TOOL)),,$(INSTALLED_TOOL))
 	rm -rf $(DEB) && mkdir -p $(DEB_SOURCE)
-	git archive HEAD | tar -x -C $(DEB_SOURCE)
+	$(if $(wildcard .git),git archive HEAD,tar -c --exclude='./.build*' .) | tar -x -C $(DEB_SOURCE)
 	cp -R Packaging/debian $(DEB_SOURCE)/debian
 	printf 'weir (%s) unstable; urgency=medium\n\n  * Version %s.\n\n -- %s  %s\n' $(VERSION) $(VERSION) \
-	  "$$(sed -n 's/^Maintainer: //p' Packaging/debian/control)" "$$(git log -1 --format=%cD)" >$(DEB_SOURCE)/debian/changelog
+	  "$$(sed -n 's/^Maintainer: //p' Packaging/debian/control)" "$$($(if $(wildcard .git),git log -1 --format=%cD,date -R))" >$(DEB_SOURCE)/debian/changelog
 	cd $(DEB_SOURCE) && DEB_BUILD_PROFILES='$(if $(filter no,$(TOOL)),pkg.weir.notool)' \
-	  INSTALLED_TOOL=$(abspath $(INSTALLED_TOOL)) dpkg-buildpackage -b -us -uc
+	  INSTALLED_TOOL=$(abspath $(INSTALLED_TOOL)) dpkg-buildpackage -b -us -uc $(ARCH:%=-a%)
 	@ls -1 $(DEB)/*.deb

@@ -3,7 +3,7 @@
 #   make test-install      make install, and programs that are built with what it installs
 #   make test-abi          the library's interface beside Packaging/libweir.abi
 #   make test-deb          the Debian packages libweir1 and libweir-dev, and what lintian says of them
-#   make test-ways         every way in of the page Installing, each on a clean machine (root, debootstrap, a network)
+#   make test-ways         every way in of the page Installing, each on a clean machine (root, a network; WAYS=)
 
 .PHONY: test-packaging test-install test-abi test-deb test-ways need-cmake need-lintian need-debootstrap
 
@@ -33,5 +33,8 @@ test-deb: need-lintian
 	$(MAKE) --no-print-directory deb TOOL=no >$(C)/deb.log 2>&1 || { tail -50 $(C)/deb.log; exit 1; }
 	Tests/Packaging/deb_test.sh $(DEB)
 
+# WAYS: headings of the page, or --write, which puts the table into the page. The packages are those of make deb.
+WAYS =
+
 test-ways: need-debootstrap need-python
-	python3 -B Tests/Packaging/ways_test.py
+	python3 -B Tests/Packaging/ways_test.py --debs $(DEB) $(WAYS)

@@ -8,6 +8,7 @@ install. A way passes if its commands end well and leave a log with an event.
 import argparse
 import os
 import pathlib
+import platform
 import re
 import shutil
 import subprocess
@@ -27,12 +28,13 @@ def run(*command, **settings):
 
 
 def mirror():
-    """Where this machine has its packages from."""
-    sources = [pathlib.Path("/etc/apt/sources.list"), *pathlib.Path("/etc/apt/sources.list.d").glob("*")]
-    for source in sources:
-        text = source.read_text() if source.is_file() else ""
-        found = re.search(r"^(?:deb\s+(?:\[.*?\]\s+)?|URIs:\s*)(\S+)", text, re.M)
-        if found:
+    """Where this machine has the suite's packages from."""
+    sources = [pathlib.Path("/etc/apt/sources.list"), *sorted(pathlib.Path("/etc/apt/sources.list.d").glob("*"))]
+    for stanza in re.split(r"\n\s*\n", "\n\n".join(source.read_text() for source in sources if source.is_file())):
+        if found := re.search(rf"^deb\s+(?:\[.*?\]\s+)?(\S+)\s+{SUITE}\s", stanza, re.M):
+            return found[1]
+        found = re.search(r"^URIs:\s*(\S+)", stanza, re.M)
+        if found and re.search(rf"^Suites:.*\b{SUITE}(\s|$)", stanza, re.M):
             return found[1]
     return "http://deb.debian.org/debian"
 
@@ -40,7 +42,7 @@ def mirror():
 def ways():
     """The blocks of commands of the page: (heading, commands)."""
     text = PAGE.read_text()
-    return re.findall(r"^### (.*?)\n(?:(?!^#).*\n)*?```sh\n(.*?)```", text, re.M | re.S)
+    return re.findall(r"^### (.*)\n(?:(?!#).*\n)*?```sh\n((?:.*\n)*?)```", text, re.M)
 
 
 class Root:
@@ -111,14 +113,27 @@ class Machine:
                     ["chroot", root.path, "/bin/sh", "-exc", f"cd /root\n{commands}"], env=environment,
                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True, errors="replace")
                 seconds = time.monotonic() - start
-                left = list((root.path / "root").glob("**/events/*.weir*"))
-                return done.returncode == 0 and bool(left), seconds, done.stdout
+                events = list((root.path / "root").glob("**/events/*.weir*"))
+                if done.returncode != 0 or not events:
+                    return False, seconds, done.stdout
+                if ".deb" in commands and (left := self._purge(root, environment)):
+                    return False, seconds, f"the removed packages leave {left}"
+                return True, seconds, done.stdout
+
+    @staticmethod
+    def _purge(root, environment):
+        """What is left of the packages after their removal."""
+        run("chroot", root.path, "/bin/sh", "-c", "apt-get purge -y -qq $(dpkg-query -f '${Package}\\n' -W '*weir*')",
+            env=environment, stdout=subprocess.DEVNULL)
+        places = [root.path / name for name in ("usr", "lib", "etc", "var/lib/dpkg/info")]
+        return [str(path) for place in places for path in place.rglob("*weir*")]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--debs", type=pathlib.Path, default=HERE / ".build/deb", help="where the packages are")
     parser.add_argument("way", nargs="*", help="headings of the page, or parts of them")
+    parser.add_argument("--write", action="store_true", help="put the table into the page")
     options = parser.parse_args()
     if os.geteuid() != 0:
         print("SKIPPED: clean machines, because they take root")
@@ -126,18 +141,29 @@ def main():
     chosen = [each for each in ways() if not options.way or any(word in each[0] for word in options.way)]
     if not chosen:
         sys.exit(f"ways_test.py: {PAGE} has no heading with {' or '.join(options.way)}")
-    failed = False
+    failed, rows = False, []
     with tempfile.TemporaryDirectory(prefix="weir-ways-", dir=HERE / ".build") as folder:
         machine = Machine(pathlib.Path(folder), sorted(options.debs.glob("*.deb")))
         machine.make()
         for way, commands in chosen:
             passed, seconds, output = machine.follow(way, commands)
             failed |= not passed
-            print(f"{'ok' if passed else 'FAILED'}: {way}, {len(commands.strip().splitlines())} commands in {seconds:.0f} s",
-                  flush=True)
+            rows.append(f"| {way} | {seconds:.0f} s |")
+            print(f"{'ok' if passed else 'FAILED'}: {way}, in {seconds:.0f} s", flush=True)
             if not passed:
                 print(output)
+    if options.write and not failed:
+        write(rows)
     return int(failed)
+
+
+def write(rows):
+    """Puts the table into the page, with the machine that it was measured on."""
+    model = re.search(r"model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text())
+    table = ["| way | all its commands, downloads included |", "|---|---|", *rows, "",
+             f"`make test-ways WAYS=--write`: {model[1] if model else platform.machine()}, {os.cpu_count()} processors."]
+    text = PAGE.read_text()
+    PAGE.write_text(re.sub(r"(<!-- ways -->\n)[\s\S]*?(<!-- end -->)", lambda at: at[1] + "\n".join(table) + "\n" + at[2], text))
 
 
 if __name__ == "__main__":
