@@ -169,6 +169,7 @@ $(C)/libweir.a: $(C_OBJECTS)
 include Packaging/packaging.mk
 include Tests/Packaging/packaging-tests.mk
 include Tests/swift.mk
+include Languages/Python/python.mk
 include Tests/C/c.mk
 include Tests/Monitor/monitor.mk
 include Tests/Models/models.mk

@@ -1,9 +1,8 @@
 /*
  * golden_test.c: reads the golden logs, which were made once for each version of the format, and holds what it finds
- * against what was found then; and holds two readers against one another, this library's and Tests/Golden/read_log.py,
- * which was made from the format's documentation alone: on the golden logs, on logs made just now, before and after
- * recovery. Run from the top of the source tree; WEIR_GOLDEN names the folder otherwise. Needs python3 and the lz4
- * tool.
+ * against what was found then; and holds two readers against one another, this library's and the one in Python, which
+ * was made from the format's documentation: on the golden logs, on logs made just now, before and after recovery. Run
+ * from the top of the source tree; WEIR_GOLDEN names the folder otherwise. Needs python3.
  */
 #include "check.h"
 
@@ -12,6 +11,7 @@
 #include "drainer.h"
 #define LAST_DRAIN(log) hold_drainer(log)
 #include "../Golden/golden_log.h"
+#include "../Golden/print_event.h"
 #include "system/system.h"
 
 static const char *golden_root(void) {
@@ -44,30 +44,17 @@ static void copy_log(const char *from, const char *to) {
 
 /* ---- The two readers --------------------------------------------------------------------------------------------- */
 
-/* Runs read_log.py on `log`, its lines into `lines`; answers its exit status. */
+/* Runs the reader in Python on `log`, its lines into `lines`; answers its exit status. */
 static int read_in_python(const char *log, const char *lines) {
   char command[16384];
-  snprintf(command, sizeof command, "python3 -B '%s/read_log.py' --raw '%s' >'%s' 2>/dev/null", golden_root(), log,
+  snprintf(command, sizeof command,
+           "PYTHONPATH='%s/../../Languages/Python' python3 -B -m weir --raw '%s' >'%s' 2>/dev/null", golden_root(), log,
            lines);
   int status = system(command);
   return status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static void append_hex(FILE *to, const uint8_t *bytes, uint64_t count) {
-  for (uint64_t i = 0; i < count; i++) fprintf(to, "%02x", bytes[i]);
-}
-
-static void append_hex_or_null(FILE *to, const uint8_t *bytes, uint64_t count) {
-  if (!bytes) {
-    fprintf(to, "null");
-    return;
-  }
-  fputc('"', to);
-  append_hex(to, bytes, count);
-  fputc('"', to);
-}
-
-/* What a line of read_log.py says of the event before and after its fields, whose form as JSON is not compared. */
+/* What a line of that reader says of the event before and after its fields, whose form as JSON is not compared. */
 static void describe(const weir_event *event, char **before, char **after) {
   size_t bytes;
   FILE *text = open_memstream(before, &bytes);
@@ -77,21 +64,8 @@ static void describe(const weir_event *event, char **before, char **after) {
           event->name);
   fclose(text);
   text = open_memstream(after, &bytes);
-  fprintf(text, "},\"payload\":\"");
-  append_hex(text, event->payload, event->payload_bytes);
-  fprintf(text, "\",\"definition\":\"");
-  append_hex(text, event->fields, event->fields_bytes);
-  fprintf(text, "\",\"attributes\":\"");
-  append_hex(text, event->attributes, event->attributes_bytes);
-  fprintf(text, "\",\"context\":%" PRIu32 ",\"context_bytes\":", event->context_number);
-  append_hex_or_null(text, event->context, event->context_bytes);
-  fprintf(text, ",\"scope\":");
-  append_hex_or_null(text, event->scope, event->scope_bytes);
-  if (event->monotonic_ns == INT64_MIN) fprintf(text, ",\"monotonic_ns\":null");
-  else fprintf(text, ",\"monotonic_ns\":%" PRId64, event->monotonic_ns);
-  fprintf(text, ",\"boot_id\":\"");
-  append_hex(text, event->boot_id, sizeof event->boot_id);
-  fprintf(text, "\"}\n");
+  fputs("},", text);
+  print_bytes(text, event);
   fclose(text);
 }
 

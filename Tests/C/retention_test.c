@@ -356,6 +356,22 @@ static void flip(const char *path, uint64_t at) {
   close(fd);
 }
 
+/* How many skips a reader gives for the file `start` that are no removal: 1 where the file can't be believed. */
+static uint64_t doubts_about_start(const char *directory) {
+  weir_reader *reader;
+  weir_event event;
+  weir_skip skip;
+  weir_status status;
+  uint64_t doubts = 0;
+  REQUIRE(weir_reader_open(directory, NULL, &reader, NULL) == WEIR_OK);
+  while ((status = weir_reader_next(reader, &event, &skip, NULL)) == WEIR_OK || status == WEIR_SKIPPED) {
+    doubts += status == WEIR_SKIPPED && strcmp(skip.file, START_NAME) == 0 && !skip.removed;
+  }
+  CHECK_EQUAL(status, WEIR_END);
+  weir_reader_close(reader);
+  return doubts;
+}
+
 static void test_damaged_start(void) {
   test("a damaged slot of the start leaves the other; without either, what was removed is reported as missing, aloud");
   char *folder = scratch();
@@ -371,6 +387,7 @@ static void test_damaged_start(void) {
   int fd = open(directory, O_RDONLY | O_DIRECTORY);
   CHECK_EQUAL(log_start_read(fd, 0, &slot), 1);
   CHECK_EQUAL(slot.events, whole.removed);
+  CHECK_EQUAL(doubts_about_start(directory), 0);
   /* The older slot: nothing is different. Each byte of it. */
   uint64_t old = slot.sequence % 2 == 0 ? START_SLOT_STRIDE : 0, changed = 0;
   for (uint64_t at = 0; at < sizeof slot; at++) {
@@ -395,6 +412,7 @@ static void test_damaged_start(void) {
   CHECK_EQUAL(verification.missing_events, whole.first_offset);
   CHECK_EQUAL(stat_of(directory).damaged, 1);
   CHECK_EQUAL(read_from(directory, 0).missing, whole.first_offset);
+  CHECK_EQUAL(doubts_about_start(directory), 1);
   weir_recovery recovery;
   close_and_free(open_with(directory, &options, &recovery));
   CHECK_EQUAL(recovery.start_damaged, 1);
@@ -402,6 +420,28 @@ static void test_damaged_start(void) {
   close_and_free(open_with(directory, &options, &recovery));
   CHECK_EQUAL(recovery.start_damaged, 0);
   close(fd);
+  scratch_remove(folder);
+}
+
+static void test_start_of_another_log(void) {
+  test("a start of another log removes nothing for a reader, and is reported");
+  char *folder = scratch();
+  char *directory = strdup(join(folder, "log")), *other = strdup(join(folder, "other"));
+  weir_options options = small_options();
+  options.retain_bytes = 2 * SEGMENT;
+  weir_log *log = open_with(other, &options, NULL);
+  capture_watched(log, define_numbered(log), 0, 2000, 0);
+  close_and_free(log);
+  CHECK(stat_of(other).first_offset > 0);
+  options = small_options();
+  log = open_with(directory, &options, NULL);
+  capture_watched(log, define_numbered(log), 0, 2000, 0);
+  close_and_free(log);
+  REQUIRE(rename(join(other, START_NAME), join(directory, START_NAME)) == 0);
+  CHECK_EQUAL(doubts_about_start(directory), 1);
+  CHECK_EQUAL(read_from(directory, 0).events, 2000);
+  free(directory);
+  free(other);
   scratch_remove(folder);
 }
 
@@ -423,6 +463,12 @@ static void test_newer_start(void) {
   CHECK_EQUAL(weir_open(directory, &options, &log, NULL, &error), WEIR_ERROR_VERSION);
   CHECK_EQUAL(weir_stat_directory(directory, &stat, &error), WEIR_ERROR_VERSION);
   CHECK_EQUAL(weir_verify(directory, NULL, NULL, &verification, &error), WEIR_ERROR_VERSION);
+  weir_reader *reader;
+  weir_event event;
+  weir_skip skip;
+  REQUIRE(weir_reader_open(directory, NULL, &reader, &error) == WEIR_OK);
+  CHECK_EQUAL(weir_reader_next(reader, &event, &skip, &error), WEIR_ERROR_VERSION);
+  weir_reader_close(reader);
   scratch_remove(folder);
 }
 
@@ -500,6 +546,7 @@ int main(void) {
   test_by_hand();
   test_follower();
   test_damaged_start();
+  test_start_of_another_log();
   test_newer_start();
   test_kills("case 10: killed at each system call while segments are removed by their size", 2 * SEGMENT, 0,
              WEIR_FAULT_KILL);

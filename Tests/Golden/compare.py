@@ -4,30 +4,20 @@
     compare.py WEIR SAMPLE FOLDER
 
 Has the tool WEIR record the access log SAMPLE into FOLDER/log, with threads that make batch segments of it; has the lz4
-tool test each of them; and holds what read_log.py, which knows FileFormat.md alone, finds in them against `weir cat`,
-line by line. FOLDER is made, and must not be there.
+tool test each of them; and holds what the reader in Python, which shares no code with the tool, finds in them against
+`weir cat`, line by line. FOLDER is made, and must not be there.
 """
-import datetime, itertools, os, re, subprocess, sys
+import itertools, os, subprocess, sys
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+PYTHON = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../Languages/Python')
 # Segments of more than two LZ4 blocks, and more than one of them.
 RECORD = ['--format', 'clf', '--threads', '2', '--segment-bytes', '2200K', '--batch-threads', '2']
 
 
 def run(*command):
-  done = subprocess.run(command, capture_output=True, text=True)
+  done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, 'PYTHONPATH': PYTHON})
   if done.returncode: sys.exit(f'compare.py: {" ".join(command)}: {done.returncode}\n{done.stderr}')
   return done.stdout
-
-
-def rfc3339(nanoseconds):
-  seconds, rest = divmod(nanoseconds, 10**9)
-  return f'{datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc):%Y-%m-%dT%H:%M:%S}.{rest:09}Z'
-
-
-def as_cat_prints(line):
-  """A line of read_log.py, its time as the tool writes it."""
-  return re.sub(r'"time_ns":(-?\d+),', lambda found: f'"time":"{rfc3339(int(found[1]))}",', line, count=1)
 
 
 def main(weir, sample, folder):
@@ -40,13 +30,12 @@ def main(weir, sample, folder):
   if batches != names or len(batches) < 2: sys.exit(f'compare.py: not all segments became batches: {names}')
   for name in batches: run('lz4', '-t', os.path.join(log, name))
   ours = run(weir, 'cat', log).splitlines()
-  theirs = run(sys.executable, '-B', os.path.join(HERE, 'read_log.py'), log).splitlines()
+  theirs = run(sys.executable, '-B', '-m', 'weir', log).splitlines()
   requests = sum(1 for _ in open(sample, 'rb'))
   for number, (our, their) in enumerate(itertools.zip_longest(ours, theirs)):
-    if their is None or our != as_cat_prints(their):
-      sys.exit(f'compare.py: line {number} differs:\nweir cat:    {our}\nread_log.py: {their}')
+    if our != their: sys.exit(f'compare.py: line {number} differs:\nweir cat: {our}\nPython:   {their}')
   if len(ours) != requests: sys.exit(f'compare.py: {requests} requests, and {len(ours)} events')
-  print(f'ok: {len(batches)} batch segments pass lz4 -t; {requests} events are the same to weir cat and to read_log.py')
+  print(f'ok: {len(batches)} batch segments pass lz4 -t; {requests} events are the same to weir cat and in Python')
 
 
 if __name__ == '__main__':

@@ -17,6 +17,7 @@
 #include "read/reader.h"
 
 #include <errno.h>
+#include <stdalign.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +85,7 @@ struct weir_reader {
   uint64_t news_at;  /* monotonic: the last news, as far as waits saw; 0: an event was given out since the last wait */
   int watch;         /* of the directory; -1: none; negative: none, and there can't be one */
   sys_file watched;  /* what the watch's descriptor is of */
-  orphan *orphan;
+  struct orphan *orphan;
   uint64_t ring_loss_reported; /* the damaged ring that was reported: its inode, or 1 */
   definition_table definitions;
   segment_scan scan; /* of the segment being read */
@@ -110,7 +111,7 @@ weir_status weir_reader_open(const char *directory, const weir_reader_options *o
   int fd;
   weir_status status = directory_open_read(directory, &fd, error);
   if (status != WEIR_OK) return status;
-  weir_reader *made = calloc(1, sizeof *made);
+  weir_reader *made = (weir_reader *)calloc(1, sizeof *made);
   char *path = strdup(directory);
   if (!made || !path) {
     free(made);
@@ -231,7 +232,7 @@ static const definition *find_definition(weir_reader *reader, uint64_t opening, 
     found = definitions_find(&reader->definitions, opening, number);
   }
   if (!found && number < WEIR_TYPE_FIRST) {
-    _Alignas(8) uint8_t entries[1024];
+    alignas(8) uint8_t entries[1024];
     definitions_take(&reader->definitions, opening, entries, notice_definitions(entries, opening));
     found = definitions_find(&reader->definitions, opening, number);
   }
@@ -373,13 +374,26 @@ static step after_segments(weir_reader *reader, const outlook *before) {
   return reader->skip_lanes ? STEP_END : STEP_AGAIN;
 }
 
+/*
+ * Reads `start` before the first segment: one below it is a leftover, which the next opening removes. A file that is
+ * damaged, or another log's, is reported, and counts as absent.
+ */
+static step ask_start(weir_reader *reader, weir_error *error) {
+  log_start_slot start;
+  reader->asked_start = 1;
+  segment_walk_log_changed(&reader->walk); /* whose `start` it must be */
+  int result = log_start_read(reader->directory, reader->walk.log_id, &start);
+  const char *problem = log_start_problem(result);
+  if (result < 0 && !problem) return failed(reader, result, START_NAME, error);
+  scan_damage unknown = {.first_offset = reader->next};
+  if (problem) pass_over(reader, START_NAME, &unknown, problem);
+  pass_over_removed(reader, UINT64_MAX);
+  return STEP_AGAIN;
+}
+
 static step open_segment(weir_reader *reader, weir_error *error) {
   scan_damage damage;
-  if (!reader->asked_start) { /* a segment below the start is a leftover, which the next opening removes */
-    reader->asked_start = 1;
-    pass_over_removed(reader, UINT64_MAX);
-    if (reader->skip_count > 0) return STEP_AGAIN;
-  }
+  if (!reader->asked_start) return ask_start(reader, error);
   outlook before = take_outlook(reader);
   switch (segment_walk_next(&reader->walk, reader->next, &reader->scan, &reader->name, &damage)) {
     case WALK_OPENED:
@@ -648,7 +662,7 @@ static uint64_t next_pause(weir_reader *reader, uint64_t now) {
 }
 
 static void lengthen_pause(weir_reader *reader) {
-  reader->pause_ns = reader->pause_ns == 0 ? LEAST_PAUSE_NS : reader->pause_ns * 2;
+  reader->pause_ns = reader->pause_ns == 0 ? (uint64_t)LEAST_PAUSE_NS : reader->pause_ns * 2;
   if (reader->pause_ns > MOST_PAUSE_NS) reader->pause_ns = MOST_PAUSE_NS;
 }
 

@@ -48,7 +48,7 @@ static uint64_t first_of(const walk_files *files, uint64_t base) {
 static int make_room(walk_files *files, uint64_t count) {
   if (count <= files->room) return 0;
   uint64_t room = files->room * 2 > count ? files->room * 2 : count;
-  walk_file *grown = realloc(files->items, room * sizeof *grown);
+  walk_file *grown = (walk_file *)realloc(files->items, room * sizeof *grown);
   if (!grown) return -ENOMEM;
   files->items = grown;
   files->room = room;

@@ -1,0 +1,219 @@
+"""What is written through the library, and read back."""
+import datetime
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+import uuid
+
+import weir
+
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(weir.__file__)))
+VALUES = {'bool': True, 'i8': -128, 'i16': -32768, 'i32': -2**31, 'i64': -2**63, 'u8': 255, 'u16': 65535,
+          'u32': 2**32 - 1, 'u64': 2**64 - 1, 'f32': 0.5, 'f64': 0.1, 'string': 'größe', 'bytes': b'\0\xff',
+          'uuid': uuid.UUID('01234567-89ab-cdef-0123-456789abcdef'),
+          'date': datetime.datetime(2026, 11, 27, 12, 30, 0, 250000, tzinfo=datetime.timezone.utc)}
+
+
+class WriterTest(unittest.TestCase):
+  def setUp(self):
+    self.folder = tempfile.mkdtemp(prefix='weir-python-')
+    self.addCleanup(shutil.rmtree, self.folder)
+    self.log = os.path.join(self.folder, 'log')
+
+  def test_every_kind_of_field(self):
+    with weir.Writer(self.log) as writer:
+      full = writer.define('full', {kind: kind for kind in VALUES})
+      optional = writer.define('optional', {kind: kind + '?' for kind in VALUES})
+      numbers = writer.define('numbers', {'a': 'u16', 'b': 'f64', 'c': 'bool'})
+      ids = [full.capture(*VALUES.values()), optional.capture(*VALUES.values()),
+             optional.capture(*[None] * len(VALUES)), numbers.capture(7, 1.5, False)]
+    events = list(weir.open(self.log))
+    self.assertEqual([event.id for event in events], ids)
+    self.assertEqual([event.name for event in events], ['full', 'optional', 'optional', 'numbers'])
+    self.assertEqual([event.fields for event in events],
+                     [VALUES, VALUES, dict.fromkeys(VALUES), {'a': 7, 'b': 1.5, 'c': False}])
+
+  def test_events_without_a_definition(self):
+    fields = {'none': None, 'yes': True, 'no': False, 'small': -1, 'large': 2**64 - 1, 'real': 0.25, 'text': 'größe',
+              'bytes': b'\0', 'uuid': VALUES['uuid'], 'date': VALUES['date'], 'list': [1, [None, 'x'], {'a': {}}]}
+    with weir.Writer(self.log) as writer:
+      writer.capture('page.viewed', fields)
+      writer.capture('empty')
+    self.assertEqual([(event.name, event.fields) for event in weir.open(self.log)],
+                     [('page.viewed', fields), ('empty', {})])
+
+  def test_values_that_do_not_fit(self):
+    deep = value = []
+    for _ in range(17):
+      value.append([])
+      value = value[0]
+    with weir.Writer(self.log) as writer:
+      order = writer.define('order', {'number': 'u8', 'coupon': 'string?'})
+      for values, kind, words in (((256, None), ValueError, 'number'), (('x', None), ValueError, 'number'),
+                                  ((1, 2), TypeError, 'coupon'), ((1,), TypeError, 'number, coupon'),
+                                  ((1, None, 2), TypeError, 'number, coupon')):
+        with self.assertRaises(kind) as caught: order.capture(*values)
+        self.assertIn('order', str(caught.exception))
+        self.assertIn(words, str(caught.exception))
+      for fields in ({'a': object()}, {'a': 2**64}, {'a': datetime.datetime(2026, 1, 1)}, {'a': deep}, {1: 2}):
+        with self.assertRaises((TypeError, ValueError)) as caught: writer.capture('page', fields)
+        self.assertIn('page', str(caught.exception))
+      for kind in ('int', 'u64??', '', 'u128'):
+        with self.assertRaises(ValueError): writer.define('other', {'a': kind})
+      self.assertEqual(writer.counters().accepted, 0)
+
+  def test_refusals(self):
+    with weir.Writer(self.log, max_event_bytes=1024) as writer:
+      large = writer.capture('large', {'text': 'x' * 2000})
+      self.assertEqual((large, bool(large)), ('too_large', False))
+      self.assertTrue(writer.capture('small'))
+      counters = writer.counters()
+      self.assertEqual((counters.accepted, counters.dropped), (1, {'too_large': 1}))
+    closed = writer.capture('late')
+    self.assertEqual((closed, bool(closed)), ('closed', False))
+    writer.close()
+    self.assertEqual([event.name for event in weir.open(self.log)], ['small', 'weir.gap'])
+
+  def test_errors(self):
+    with weir.Writer(self.log) as writer:
+      with self.assertRaises(weir.Error) as caught: weir.Writer(self.log)
+      self.assertEqual(caught.exception.status, 'locked')
+      with self.assertRaises(weir.Error) as caught: writer.define('weir.own', {})
+      self.assertEqual(caught.exception.status, 'invalid')
+      with self.assertRaises(TypeError): weir.Writer(self.log, lanes=1)
+      with self.assertRaises(TypeError): weir.Writer(self.log, lane_count='many')
+    with self.assertRaises(weir.Error) as caught: weir.Writer(self.log, lane_count=1)
+    self.assertEqual(caught.exception.status, 'invalid')
+    with self.assertRaises(weir.Error) as caught: weir.Writer(self.log, library='/nowhere/libweir.so.1')
+    self.assertEqual(caught.exception.status, 'missing')
+
+  def test_durability(self):
+    with weir.Writer(self.log) as writer:
+      first = writer.capture('first')
+      writer.durable(first)
+      self.assertEqual(writer.sync(timeout=60), 1)
+      self.assertEqual(writer.counters().durable_offset, 1)
+      self.assertEqual(writer.drain(60), 1)
+      with self.assertRaises(weir.Error) as caught: writer.durable(weir.EventID(1, 2))
+      self.assertEqual(caught.exception.status, 'invalid')
+
+  def test_threads(self):
+    with weir.Writer(self.log, full_wait_ns=10**11) as writer:
+      counted = writer.define('counted', {'thread': 'u8', 'number': 'u32'})
+
+      def work(thread):
+        for number in range(2000): counted.capture(thread, number)
+
+      threads = [threading.Thread(target=work, args=(thread,)) for thread in range(4)]
+      for thread in threads: thread.start()
+      for thread in threads: thread.join()
+    numbers = {thread: [] for thread in range(4)}
+    for event in weir.open(self.log): numbers[event.fields['thread']].append(event.fields['number'])
+    self.assertEqual(numbers, {thread: list(range(2000)) for thread in range(4)})
+
+  def test_a_live_log_is_read(self):
+    with weir.Writer(self.log) as writer:
+      for number in range(3): writer.capture('counted', {'number': number})
+      writer.drain()
+      log = weir.open(self.log)
+      self.assertEqual([event.fields['number'] for event in log], [0, 1, 2])
+      self.assertTrue(log.is_live)
+      writer.capture('counted', {'number': 3})
+      writer.drain()
+      self.assertEqual([event.fields['number'] for event in weir.open(self.log, start=3)], [3])
+    log = weir.open(self.log)
+    self.assertEqual(len(list(log)), 4)
+    self.assertFalse(log.is_live)
+
+  def test_a_log_is_followed_through_segments_and_the_close(self):
+    """Whenever the reader looks: no damage is told, and no event is left out or given twice."""
+    script = (f'import weir\nwith weir.Writer({self.log!r}, segment_bytes=1 << 20, full_wait_ns=10**11, '
+              'batch_threads=1) as writer:\n  print(flush=True)\n'
+              '  for number in range(20000): writer.capture("counted", {"number": number, "text": "x" * 200})')
+    child = subprocess.Popen([sys.executable, '-B', '-c', script], stdout=subprocess.PIPE,
+                             env={**os.environ, 'PYTHONPATH': PACKAGE})
+    child.stdout.readline()
+    numbers, following, has_ended = [], 0, False
+    while not has_ended:
+      has_ended = child.poll() is not None
+      log = weir.open(self.log, start=following)
+      for event in log:
+        numbers.append(event.fields['number'])
+        following = event.offset + 1
+      self.assertEqual(log.skips, [])
+    child.stdout.close()
+    self.assertEqual(child.returncode, 0)
+    self.assertEqual(numbers, list(range(20000)))
+
+  def capture_and_die(self, count, options=''):
+    """A process captures so many events and is killed. Answers the id of the last one."""
+    script = (f'import os, signal, weir\nwriter = weir.Writer({self.log!r}, drain_interval_ns=10**10, {options})\n'
+              f'for number in range({count}): id = writer.capture("counted", {{"number": number}})\n'
+              'print(id, flush=True)\nos.kill(os.getpid(), signal.SIGKILL)')
+    done = subprocess.run([sys.executable, '-B', '-c', script], capture_output=True, text=True,
+                          env={**os.environ, 'PYTHONPATH': PACKAGE})
+    self.assertEqual(done.returncode, -signal.SIGKILL, done.stderr)
+    return done.stdout.strip()
+
+  def found(self):
+    log = weir.open(self.log)
+    events = [(event.offset, event.id, event.time_ns, event.fields) for event in log]
+    self.assertFalse(log.is_damaged)
+    return events
+
+  def test_a_killed_process(self):
+    """Everything that was accepted is read, in lanes or segments, and has the same ids and offsets after recovery."""
+    last, before = self.capture_and_die(500), self.found()
+    self.assertEqual([fields['number'] for *_, fields in before], list(range(500)))
+    self.assertEqual(str(before[-1][1]), last)
+    with weir.Writer(self.log) as writer: self.assertEqual(writer.recovery['was_clean'], 0)
+    self.assertEqual(self.found(), before)
+
+  def test_a_killed_process_that_overwrote_events(self):
+    """What later events overwrote is told as the next opening tells it."""
+    self.capture_and_die(20000, 'lane_count=2, spare_lanes=1, lane_bytes=65536, max_event_bytes=1024, '
+                                'overflow_bytes=0, full_policy=1')
+    before = self.found()
+    self.assertEqual(before[-1][3]['number'], 19999)
+    overwritten = sum(fields['dropped'] for *_, fields in before if 'dropped' in fields)
+    self.assertEqual(len([fields for *_, fields in before if 'number' in fields]) + overwritten, 20000)
+    weir.Writer(self.log).close()
+    self.assertEqual(self.found(), before)
+
+  def test_a_ring_in_another_directory(self):
+    elsewhere = os.path.join(self.folder, 'ring')
+    os.mkdir(elsewhere, 0o700)
+    self.capture_and_die(500, f'ring_directory={elsewhere!r}')
+    self.assertEqual([fields['number'] for *_, fields in self.found()], list(range(500)))
+    shutil.copytree(self.log, os.path.join(self.folder, 'copy'))
+    copy = weir.open(os.path.join(self.folder, 'copy'))
+    list(copy)
+    self.assertIn('the ring is not where it was', copy.skips[-1].reason)
+    shutil.rmtree(elsewhere)
+    log = weir.open(self.log)
+    list(log)
+    self.assertIn('the ring is not where it was', log.skips[-1].reason)
+
+  def test_a_fork(self):
+    with weir.Writer(self.log) as writer:
+      writer.capture('parent')
+      child = os.fork()
+      if child == 0: os._exit(0 if writer.capture('child') == 'detached' else 1)
+      self.assertEqual(os.waitpid(child, 0)[1], 0)
+    self.assertEqual([event.name for event in weir.open(self.log)], ['parent'])
+
+  def test_structures_are_those_of_the_library(self):
+    from weir import _writer
+    library = _writer._Library(None)
+    options = _writer._room(_writer._Options)
+    library.init(options.buffer)
+    self.assertEqual(options.struct_bytes, _writer.ctypes.sizeof(_writer._Options))
+    self.assertEqual((options.lane_count, options.create, options.drain_interval_ns), (16, 1, 10**6))
+
+
+if __name__ == '__main__': unittest.main()

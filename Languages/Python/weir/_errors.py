@@ -1,0 +1,14 @@
+"""What can be wrong with a log as a whole."""
+from __future__ import annotations
+
+
+class Error(Exception):
+  """A log that can't be read or written. `status` is the library's word for it: 'missing', 'version', 'locked', …"""
+
+  def __init__(self, status: str, message: str):
+    super().__init__(message)
+    self.status = status
+
+
+class Newer(Exception):
+  """A file of a newer version. The log makes an Error of it."""

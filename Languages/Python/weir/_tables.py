@@ -1,0 +1,60 @@
+"""Events as tables, for pandas and pyarrow."""
+from __future__ import annotations
+
+import json
+import uuid
+from typing import TYPE_CHECKING, Any, Dict, List, Tuple
+
+if TYPE_CHECKING: from ._log import Log
+
+_OWN = ('offset', 'id', 'time', 'event')
+
+
+def columns(log: 'Log') -> Tuple[Dict[str, List[Any]], Dict[str, List[Any]]]:
+  """The columns that every event has, and those of the fields. A field that is named like one of the first is `field.`
+  and its name."""
+  own: Dict[str, List[Any]] = {name: [] for name in _OWN}
+  fields: Dict[str, List[Any]] = {}
+  for count, event in enumerate(log):
+    for name, value in zip(_OWN, (event.offset, str(event.id), event.time_ns, event.name)): own[name].append(value)
+    for name, value in (event.fields or {}).items():
+      column = fields.setdefault('field.' + name if name in _OWN else name, [])
+      column.extend([None] * (count - len(column)))
+      column.append(str(value) if isinstance(value, uuid.UUID) else value)
+  count = len(own['offset'])
+  for column in fields.values(): column.extend([None] * (count - len(column)))
+  return own, fields
+
+
+def to_pandas(log: 'Log') -> Any:
+  try: import pandas
+  except ImportError: raise ImportError('to_pandas needs pandas: pip install pandas') from None
+  own, fields = columns(log)
+  frame = {'offset': pandas.Series(own['offset'], dtype='uint64'), 'id': pandas.Series(own['id'], dtype='object'),
+           'time': pandas.to_datetime(pandas.Series(own['time'], dtype='int64'), unit='ns', utc=True),
+           'event': pandas.Series(own['event'], dtype='object')}
+  for name, values in fields.items(): frame[name] = pandas.Series(values, dtype=_dtype(values))
+  return pandas.DataFrame(frame)
+
+
+def _dtype(values: List[Any]) -> str:
+  """One that keeps integers exact where some are missing."""
+  kinds = {type(value) for value in values if value is not None}
+  if kinds == {bool}: return 'boolean'
+  if kinds == {int}: return 'UInt64' if max(value for value in values if value is not None) >= 2**63 else 'Int64'
+  return 'float64' if kinds == {float} else 'object'
+
+
+def to_arrow(log: 'Log') -> Any:
+  try: import pyarrow
+  except ImportError: raise ImportError('to_arrow needs pyarrow: pip install pyarrow') from None
+  own, fields = columns(log)
+  table = {'offset': pyarrow.array(own['offset'], pyarrow.uint64()), 'id': pyarrow.array(own['id'], pyarrow.string()),
+           'time': pyarrow.array(own['time'], pyarrow.timestamp('ns', 'UTC')),
+           'event': pyarrow.array(own['event'], pyarrow.string())}
+  for name, values in fields.items():
+    # Where events have values of several kinds under one name, each is its JSON.
+    try: table[name] = pyarrow.array(values)
+    except (pyarrow.ArrowException, OverflowError):
+      table[name] = pyarrow.array([None if value is None else json.dumps(value, default=str) for value in values])
+  return pyarrow.table(table)
