@@ -47,6 +47,16 @@ extern "C" {
 /* Left to itself the compiler keeps some of these out of line, which costs a capture from Swift a quarter. */
 #define WEIR_INLINE static inline __attribute__((always_inline))
 
+/*
+ * A thread-local variable that a signal handler may use. glibc takes memory for a plug-in's other thread-locals from
+ * malloc at a thread's first use. musl takes the memory while it loads the plug-in, and loads none with initial-exec.
+ */
+#ifdef __GLIBC__
+#define WEIR_THREAD_LOCAL __attribute__((tls_model("initial-exec"))) __thread
+#else
+#define WEIR_THREAD_LOCAL __thread
+#endif
+
 typedef struct weir_log weir_log;
 typedef struct weir_lane weir_lane;
 
@@ -146,7 +156,7 @@ struct weir_lane {
  * Private: this thread's lane in the log it used last, or null. One word, because a signal handler may change it
  * between any two instructions; the lane says which log it is of.
  */
-extern __thread weir_lane *weir_this_lane __attribute__((tls_model("initial-exec")));
+extern WEIR_THREAD_LOCAL weir_lane *weir_this_lane;
 
 /* A record being written. On the caller's stack; valid from weir_begin to weir_commit or weir_cancel. */
 typedef struct weir_record {

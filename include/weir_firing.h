@@ -39,6 +39,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "weir_capture.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -75,7 +77,7 @@ typedef struct weir_firing {
   void *spares[WEIR_SPARES]; /* memory for the states of calls */
 } weir_firing;
 
-extern __thread weir_firing *weir_this_firing __attribute__((tls_model("initial-exec")));
+extern WEIR_THREAD_LOCAL weir_firing *weir_this_firing;
 extern uint64_t weir_firing_epoch;
 extern uint32_t weir_firing_fenced;
 

@@ -11,6 +11,10 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
+#if defined(__GLIBC__) && !defined(sigev_notify_thread_id)
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+
 enum { WORKERS = 4, HANDLED = 3, STORM = 50000, TIMER_STORM = 20000, MOST_NUMBERS = 1 << 22 };
 
 /* One line of captures: a thread's own, or those of one signal's handler on that thread. */
@@ -231,7 +235,7 @@ static void storm(uint32_t full_policy, uint64_t wait_ns) {
 /* Each worker has a timer that signals it every so often, at whatever instruction it then is. */
 static void *weather_with_timer(void *context) {
   struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGALRM};
-  event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
+  event.sigev_notify_thread_id = (pid_t)syscall(SYS_gettid);
   timer_t timer;
   struct itimerspec period = {{0, 100000}, {0, 100000 + (long)((worker *)context)->own.number * 777}};
   REQUIRE(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0);

@@ -35,7 +35,7 @@ int seam_wake(pthread_cond_t *condition);
 #define pthread_mutex_lock(mutex) seam_lock(mutex)
 #define pthread_mutex_unlock(mutex) seam_unlock(mutex)
 #define pthread_cond_wait(condition, mutex) seam_wait(condition, mutex)
-#define pthread_cond_clockwait(condition, mutex, clock, until) seam_wait_until(condition, mutex, until)
+#define pthread_cond_timedwait(condition, mutex, until) seam_wait_until(condition, mutex, until)
 #define pthread_cond_signal(condition) seam_wake(condition)
 #define pthread_cond_broadcast(condition) seam_wake(condition)
 

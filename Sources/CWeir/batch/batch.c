@@ -67,7 +67,7 @@ void batch_work_free(batch_work *work) {
 /* Grows a buffer to at least `bytes`. Its first `kept` bytes stay as they are. 0 or -ENOMEM. */
 static int make_room(uint8_t **bytes, uint64_t *room, uint64_t wanted, uint64_t kept) {
   if (wanted <= *room) return 0;
-  uint8_t *grown = malloc(wanted);
+  uint8_t *grown = (uint8_t *)malloc(wanted);
   if (!grown) return -ENOMEM;
   if (kept > 0) memcpy(grown, *bytes, kept);
   free(*bytes);
@@ -137,7 +137,7 @@ static int pack_filled(writer *writer, int last) {
   uint64_t done = 0;
   int error = 0;
   while (error == 0 && writer->filled - done >= (last ? 1 : BATCH_BLOCK_BYTES)) {
-    uint64_t left = writer->filled - done, count = left < BATCH_BLOCK_BYTES ? left : BATCH_BLOCK_BYTES;
+    uint64_t left = writer->filled - done, count = left < BATCH_BLOCK_BYTES ? left : (uint64_t)BATCH_BLOCK_BYTES;
     error = pack(writer, content + done, count);
     done += count;
   }
@@ -218,7 +218,7 @@ static uint8_t *place_for(writer *writer, uint64_t bytes) {
   enum { USUAL_BYTES = DRAIN_BLOCK_BYTES + sizeof(block_header) };
   batch_work *work = writer->work;
   /* A whole LZ4 block is compressed at once, so the content always has less than one. */
-  uint64_t wanted = BATCH_BLOCK_BYTES + (bytes < USUAL_BYTES ? USUAL_BYTES : bytes);
+  uint64_t wanted = BATCH_BLOCK_BYTES + (bytes < USUAL_BYTES ? (uint64_t)USUAL_BYTES : bytes);
   if (make_room(&work->content, &work->content_room, wanted, writer->filled) != 0) return NULL;
   uint8_t *place = work->content + writer->filled;
   writer->filled += bytes;
@@ -253,7 +253,7 @@ static int take_block(writer *writer) {
     memcpy(place, writer->scan.payload, bytes);
     return 0;
   }
-  uint8_t *scratch = work->scratch;
+  uint8_t *scratch = (uint8_t *)work->scratch;
   int error = make_room(&scratch, &work->scratch_room, columns_scratch_bytes(header->count), 0);
   if (error != 0) return error;
   work->scratch = scratch;
@@ -441,7 +441,7 @@ static batch_result rewrite(writer *writer) {
 batch_result batch_write(batch_job *job, batch_work *work) {
   char name[64];
   scan_damage damage;
-  writer *writer = calloc(1, sizeof *writer);
+  writer *writer = (struct writer *)calloc(1, sizeof *writer);
   job->error = writer ? 0 : -ENOMEM;
   if (!writer) return BATCH_FAILED;
   writer->job = job;
@@ -474,7 +474,7 @@ int batch_copy(int directory, uint64_t base, int to_directory, const char *to_na
   scan_damage damage;
   char name[64];
   segment_list_raw_name(name, base, 0);
-  writer *writer = calloc(1, sizeof *writer);
+  writer *writer = (struct writer *)calloc(1, sizeof *writer);
   if (!writer) return -ENOMEM;
   writer->job = &job;
   writer->work = &work;
@@ -498,7 +498,7 @@ int batch_copy(int directory, uint64_t base, int to_directory, const char *to_na
 int64_t batch_pack(const uint8_t *segment, uint64_t count, uint8_t *to, batch_work *work) {
   batch_job job = {0};
   scan_damage damage;
-  writer *writer = calloc(1, sizeof *writer);
+  writer *writer = (struct writer *)calloc(1, sizeof *writer);
   if (!writer) return -ENOMEM;
   writer->job = &job;
   writer->work = work;

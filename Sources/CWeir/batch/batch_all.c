@@ -38,7 +38,7 @@ static void settle(batching *all, const batch_job *job, batch_result result) {
     all->error = job->error;
     all->failed_base = job->base;
   }
-  sums->failed += failed;
+  sums->failed += (uint64_t)failed;
   sums->unbatched += result == BATCH_DAMAGED;
   sums->done += result == BATCH_DONE;
   sums->input += result == BATCH_DONE ? job->input : 0;
@@ -49,7 +49,7 @@ static void settle(batching *all, const batch_job *job, batch_result result) {
 }
 
 static void *work_on(void *argument) {
-  batching *all = argument;
+  batching *all = (batching *)argument;
   batch_work work = {0};
   pthread_mutex_lock(&all->mutex);
   while (!all->stopping && all->next < all->list.count) {
@@ -76,7 +76,7 @@ static void work_on_threads(batching *all, uint32_t threads) {
 
 /* Removes temporary files that an earlier call or a writer left. Under the lock nobody else is making one. */
 static int remove_temporary(void *context, const char *name) {
-  const int *directory = context;
+  const int *directory = (const int *)context;
   return batch_is_temporary(name) ? batch_remove_temporary(*directory, name) : 0;
 }
 

@@ -43,7 +43,7 @@ static batched_segment *take(batcher *batcher) {
 
 /* Null: there is no memory, and the segment stays raw until the next opening. */
 static batched_segment *make_entry(batcher *batcher, uint64_t base) {
-  batched_segment *made = calloc(1, sizeof *made);
+  batched_segment *made = (batched_segment *)calloc(1, sizeof *made);
   if (!made) {
     count(&batcher->failures, 1);
     return NULL;
@@ -202,7 +202,7 @@ static void sleep_until_due(batcher *batcher, batch_work *work) {
 }
 
 typedef struct start {
-  batcher *batcher;
+  struct batcher *batcher;
   uint64_t thread;
 } start;
 
@@ -226,7 +226,7 @@ static void *batcher_main(void *argument) {
 }
 
 batcher *batcher_make(const log_lock *held, retention *retention, uint32_t threads, uint64_t first_offset) {
-  batcher *made = calloc(1, sizeof *made);
+  batcher *made = (batcher *)calloc(1, sizeof *made);
   if (!made) return NULL;
   made->directory = held->directory;
   made->log_id = held->log_id;
@@ -237,14 +237,14 @@ batcher *batcher_make(const log_lock *held, retention *retention, uint32_t threa
   made->pause_ns = LEAST_PAUSE_NS;
   pthread_mutex_init(&made->mutex, NULL);
   pthread_mutex_init(&made->names, NULL);
-  pthread_cond_init(&made->wakes, NULL);
+  thread_condition_make(&made->wakes);
   if (retention) retention->batch_names = (batch_names){made, drop, dropped};
   return made;
 }
 
 int batcher_start(batcher *batcher) {
   for (uint32_t i = 0; batcher && i < batcher->threads; i++) {
-    start *start = malloc(sizeof *start);
+    start *start = (struct start *)malloc(sizeof *start);
     int error = start ? 0 : -ENOMEM;
     if (error == 0) {
       *start = (struct start){.batcher = batcher, .thread = i};

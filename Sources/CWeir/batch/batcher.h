@@ -19,7 +19,7 @@
 typedef struct batcher {
   int directory; /* the log's */
   uint64_t log_id;
-  retention *retention;
+  struct retention *retention;
   uint64_t first_offset; /* segments below it are of earlier openings */
   sys_file home;         /* the file that `directory` is a descriptor of */
   uint32_t threads;      /* how many are wanted */

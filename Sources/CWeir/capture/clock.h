@@ -8,7 +8,7 @@
 
 /* A clock, and what its ticks are worth. The drainer's. */
 typedef struct event_clock {
-  calibration calibration; /* in force */
+  struct calibration calibration; /* in force */
   uint64_t measure_at;     /* monotonic: when to measure again */
   uint64_t start_ticks, start_ns; /* both clocks, when the opening began */
   int64_t time_offset;     /* this process's monotonic clock less the machine's */

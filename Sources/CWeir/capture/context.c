@@ -37,10 +37,10 @@ static uint32_t find_equal(const intake *intake, const void *bytes, uint64_t cou
 static weir_status define_context(intake *intake, const void *bytes, uint64_t count, uint32_t *number,
                                   weir_error *error) {
   ring_header *ring = intake->ring.header;
-  definition_header header = {.type = MAX_TYPES - 1 - intake->types.contexts,
+  definition_header header = {.bytes = (uint32_t)align8(sizeof header + count),
+                              .type = MAX_TYPES - 1 - intake->types.contexts,
                               .flags = DEFINITION_CONTEXT,
-                              .attributes_bytes = (uint32_t)count,
-                              .bytes = (uint32_t)align8(sizeof header + count)};
+                              .attributes_bytes = (uint32_t)count};
   uint64_t at = ring->types_end;
   if (header.bytes > MAX_CONTEXTS_BYTES - intake->types.contexts_bytes || header.bytes > ring->types_bytes - at) {
     return fail(error, WEIR_ERROR_LIMIT, 0, intake->held->path,
@@ -81,7 +81,7 @@ weir_status weir_set_context(weir_log *producer, const void *bytes, uint64_t cou
     return fail(error, WEIR_ERROR_INVALID, 0, NULL, "a context of %llu bytes; the limit is %d",
                 (unsigned long long)count, WEIR_MAX_CONTEXT_BYTES);
   }
-  if (count > 0 && !values_are_object(bytes, count)) {
+  if (count > 0 && !values_are_object((const uint8_t *)bytes, count)) {
     return fail(error, WEIR_ERROR_INVALID, 0, NULL,
                 "a context must be a tagged object: names in UTF-8, counts that are true, nested at most %d deep",
                 WEIR_MAX_DEPTH);

@@ -69,7 +69,7 @@ static void after_fork_in_child(void) {
  * the slow path, and a commit finds no types. A capture that stored to the lost page runs this before it commits.
  */
 void detach_page_lost(void *of_log) {
-  intake *intake = of_log;
+  intake *intake = (struct intake *)of_log;
   __atomic_store_n(&intake->mapping_lost, 1, __ATOMIC_SEQ_CST); /* G2 */
   __atomic_store_n(&intake->producer.detached, 1, __ATOMIC_RELAXED);
   __atomic_store_n(&intake->producer.type_count, 0, __ATOMIC_RELAXED);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "system/system.h"
+#include "system/thread.h"
 
 int intake_make(intake *intake, const log_lock *held, const weir_options *options, const char *ring_directory) {
   intake->held = held;
@@ -15,8 +16,8 @@ int intake_make(intake *intake, const log_lock *held, const weir_options *option
   if (ring_directory) strcpy(intake->ring.path, ring_directory); /* checked to fit */
   pthread_mutex_init(&intake->types.lock, NULL);
   pthread_mutex_init(&intake->callers.lock, NULL);
-  pthread_cond_init(&intake->callers.settled, NULL);
-  intake->producer.slots = calloc(WEIR_TYPE_SLOTS, sizeof *intake->producer.slots);
+  thread_condition_make(&intake->callers.settled);
+  intake->producer.slots = (weir_type_slot *)calloc(WEIR_TYPE_SLOTS, sizeof *intake->producer.slots);
   return intake->producer.slots ? 0 : -ENOMEM;
 }
 

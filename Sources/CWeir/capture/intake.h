@@ -127,7 +127,7 @@ typedef struct intake {
   weir_log producer; /* first: a weir_log * is an intake * */
   const log_lock *held; /* the directory, locked */
   const weir_options *options;
-  retention *retention; /* null: the log has no bounds */
+  struct retention *retention; /* null: the log has no bounds */
   struct sealer *sealer;             /* who makes events durable */
   struct drainer *drainer;           /* who drains */
   void (*work)(struct drainer *drainer); /* of a log without threads: does its work. Null: threads do */
@@ -145,7 +145,7 @@ typedef struct intake {
   int membarrier;       /* atomic: works on this kernel; the prefaulter may find out after the opening */
   int mapping_lost;     /* atomic: a mapped file was cut short, see detach.h */
   type_table types;
-  callers callers;
+  struct callers callers;
   drain_requests requests;
 
   uint64_t dropped_after_close[WEIR_DROP_REASONS]; /* refusals without a ring: also in a fork, after a lost page */

@@ -48,7 +48,7 @@
 #include "system/invariant.h"
 #include "system/system.h"
 
-__thread weir_lane *weir_this_lane;
+WEIR_THREAD_LOCAL weir_lane *weir_this_lane;
 
 /*
  * A lane that this thread owns, in a log that it captured to; null log: the entry is free. A signal handler may capture
@@ -64,14 +64,14 @@ typedef struct thread_entry {
 } thread_entry;
 
 enum { THREAD_LOGS = 16, THREAD_BORROWS = 8 };
-static __thread struct {
+static WEIR_THREAD_LOCAL struct {
   thread_entry entries[THREAD_LOGS];
   lane *borrowed[THREAD_BORROWS]; /* lanes held by captures further down this thread's stack; null: none */
   uint32_t borrows;               /* number of these lanes, including those without a place in `borrowed` */
   int claiming;     /* entries are being changed */
   int ended;        /* the thread's clean-up has run: claim nothing any more */
   int host_calls;   /* of a log that this thread, one of the log's, is inside of */
-} this_thread __attribute__((tls_model("initial-exec")));
+} this_thread;
 
 static pthread_key_t thread_key;
 static int thread_key_made;

@@ -103,7 +103,8 @@ static uint64_t left_in(const lane *lane) {
 /* Half of a lane's room, in bytes. */
 static uint64_t half_of(const intake *intake) {
   const ring_header *header = intake->ring.header;
-  return lane_half(&(lane_view){.capacity = header->lane_bytes, .record_bytes = header->record_bytes});
+  lane_view view = {.capacity = header->lane_bytes, .record_bytes = header->record_bytes};
+  return lane_half(&view);
 }
 
 /* What the overflow lanes are used for. */
@@ -162,7 +163,7 @@ static uint32_t kept_ready(const intake *intake) {
   uint32_t threads = 0;
   if (intake->owned_lanes <= LEAST_READY) return LEAST_READY; /* a look costs the next capture a cache miss */
   for (uint32_t i = 0; i < intake->owned_lanes; i++) threads += lane_holder(&intake->lanes[i]) == HELD_BY_THREAD;
-  return threads > LEAST_READY ? threads : LEAST_READY;
+  return threads > LEAST_READY ? threads : (uint32_t)LEAST_READY;
 }
 
 int overflow_lanes_tend(intake *intake) {

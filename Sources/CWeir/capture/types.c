@@ -66,7 +66,7 @@ static weir_status make_entry(entry_buffer *buffer, const weir_definition *defin
                 "the event type '%s': names that begin with \"weir.\" are for Weir's own notices", definition->name);
   }
   definition_header header = {.type = type,
-                              .flags = definition->tagged ? DEFINITION_TAGGED : 0,
+                              .flags = (uint32_t)(definition->tagged ? DEFINITION_TAGGED : 0),
                               .name_bytes = (uint16_t)name_bytes,
                               .field_count = (uint16_t)(definition->tagged ? 0 : definition->field_count)};
   buffer->count = sizeof header;
@@ -108,7 +108,7 @@ static weir_status make_entry(entry_buffer *buffer, const weir_definition *defin
 /* Writes the definitions behind one another into the region, without publishing them. Under types.lock. */
 static weir_status write_entries(intake *intake, const weir_definition *definitions, uint32_t count,
                                  uint64_t *signatures, uint64_t *end, weir_error *error) {
-  entry_buffer *buffer = malloc(sizeof *buffer);
+  entry_buffer *buffer = (entry_buffer *)malloc(sizeof *buffer);
   if (!buffer) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, intake->held->path, "out of memory to define event types");
   ring_header *header = intake->ring.header;
   uint32_t first = WEIR_TYPE_FIRST + intake->producer.type_count;
@@ -192,7 +192,7 @@ static weir_status define_group(intake *intake, uint64_t owner, const weir_defin
     return fail(error, WEIR_ERROR_LIMIT, 0, intake->held->path, "over %d groups of event types; use fewer event enums",
                 WEIR_TYPE_SLOTS / 4 * 3);
   }
-  uint64_t *signatures = calloc(count, sizeof *signatures);
+  uint64_t *signatures = (uint64_t *)calloc(count, sizeof *signatures);
   if (!signatures) {
     return fail(error, WEIR_ERROR_MEMORY, ENOMEM, intake->held->path, "out of memory to define event types");
   }
@@ -261,7 +261,7 @@ weir_status weir_define_named(weir_log *producer, uint64_t owner, const char *ke
                 WEIR_MAX_NAME_BYTES);
   }
   if (lane_log_state(intake) == STATE_DETACHED) return callers_closed(intake, error);
-  named_type *made = malloc(sizeof *made + key_bytes);
+  named_type *made = (named_type *)malloc(sizeof *made + key_bytes);
   if (!made) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, intake->held->path, "out of memory to define an event type");
   *made = (named_type){.owner = owner, .key_bytes = (uint32_t)key_bytes};
   if (key_bytes) memcpy(made->key, key, key_bytes);

@@ -40,7 +40,7 @@ typedef struct waiting_segment {
 struct weir_collection {
   log_lock held;
   weir_options options;
-  retention *retention;
+  struct retention *retention;
   uint64_t next_offset;
   segment_end previous;
   int failed;
@@ -124,7 +124,7 @@ weir_status weir_collection_open(const char *directory, const weir_options *opti
   chosen.overflow_bytes = 0;
   weir_status status = recover(directory, &chosen, recovery, error);
   if (status != WEIR_OK) return status;
-  weir_collection *made = calloc(1, sizeof *made);
+  weir_collection *made = (weir_collection *)calloc(1, sizeof *made);
   if (!made || log_lock_make(&made->held, directory) != 0) {
     if (made) log_lock_free(&made->held);
     free(made);
@@ -226,7 +226,7 @@ static int end_segment(weir_collection *collection) {
   uint64_t most = batch_most_bytes(count);
   if (most > collection->packed_room) {
     free(collection->packed);
-    collection->packed = malloc(most);
+    collection->packed = (uint8_t *)malloc(most);
     collection->packed_room = collection->packed ? most : 0;
   }
   if (!collection->packed) return -ENOMEM;
@@ -286,7 +286,7 @@ typedef struct addition {
 } addition;
 
 static const definition *find(void *context, uint64_t opening, uint32_t number) {
-  return definitions_find(context, opening, number);
+  return definitions_find((const definition_table *)context, opening, number);
 }
 
 /* Adds all of a run that is not known. 0 or a negative errno. */
@@ -521,7 +521,7 @@ weir_status weir_collection_read(const char *directory, uint64_t from_offset,
   weir_status status = directory_open_read(directory, &fd, error);
   if (status != WEIR_OK) return status;
   segment_list list = {0};
-  weir_span *spans = malloc(MOST_SPANS * sizeof *spans);
+  weir_span *spans = (weir_span *)malloc(MOST_SPANS * sizeof *spans);
   int result = spans ? segment_list_settled(fd, &list) : -ENOMEM, ended = 0;
   const char *at = NULL;
   for (uint64_t i = 0; i < list.count && result == 0 && !ended; i++) {

@@ -43,8 +43,8 @@ static int read_locator(int home, const char *name, ring_locator *locator) {
 
 /* Whether the locator was made in this directory, not copied here: 1, 0, or a negative errno. */
 static int is_own(int home, const ring_locator *locator) {
-  uint64_t inode;
-  int64_t born;
+  uint64_t inode = 0;
+  int64_t born = 0;
   int error = sys_identity(home, &inode, &born);
   return error != 0 ? error : inode == locator->home_inode && born == locator->home_born_ns;
 }

@@ -37,7 +37,7 @@ static char *absolute_path(const char *path) {
   char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
   if (!here) return strdup(path); /* the working directory may have been removed */
   uint64_t room = strlen(here) + strlen(path) + 2;
-  char *made = malloc(room);
+  char *made = (char *)malloc(room);
   if (made) snprintf(made, room, "%s/%s", strcmp(here, "/") == 0 ? "" : here, path);
   free(here);
   return made;

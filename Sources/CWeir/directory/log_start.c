@@ -61,7 +61,7 @@ const char *log_start_problem(int error) {
 
 /* Makes the file under its temporary name, with both slots, so that no slot is ever unwritten. */
 static int make(int directory, const log_start_slot *slot) {
-  static const uint8_t zeros[START_SLOTS * START_SLOT_STRIDE];
+  static const uint8_t zeros[START_SLOTS * START_SLOT_STRIDE] = {0};
   int error = sys_unlink(directory, START_NEW_NAME);
   if (error != 0 && error != -ENOENT) return error;
   int fd = sys_open_create(directory, START_NEW_NAME);

@@ -47,7 +47,7 @@ typedef struct usage {
 
 /* Whether a file was moved there because it had a segment's name. Such files do not count against the bounds. */
 static int take_entry(void *context, const char *name) {
-  usage *usage = context;
+  usage *usage = (struct usage *)context;
   struct stat status;
   if (name[0] >= '0' && name[0] <= '9') return 0;
   usage->entries++;
@@ -79,7 +79,7 @@ static int make_file(int quarantine, const char *name, filler fill, const void *
 }
 
 static int fill_note(const void *context, int fd) {
-  const note *note = context;
+  const note *note = (const struct note *)context;
   char text[1024], lane[40] = "", offsets[100] = "";
   if (note->lane >= 0) snprintf(lane, sizeof lane, "  \"lane\": %lld,\n", (long long)note->lane);
   if (note->offsets > 0) {
@@ -119,12 +119,12 @@ typedef struct file_range {
 } file_range;
 
 static int copy_range(const void *context, int fd) {
-  const file_range *range = context;
-  uint8_t *buffer = malloc(COPY_BYTES);
+  const file_range *range = (const file_range *)context;
+  uint8_t *buffer = (uint8_t *)malloc(COPY_BYTES);
   if (!buffer) return -ENOMEM;
   int error = 0;
   for (uint64_t at = range->from; at < range->to && error == 0;) {
-    uint64_t wanted = range->to - at < COPY_BYTES ? range->to - at : COPY_BYTES;
+    uint64_t wanted = range->to - at < COPY_BYTES ? range->to - at : (uint64_t)COPY_BYTES;
     int64_t count = sys_read_at(range->fd, buffer, wanted, at);
     if (count <= 0) {
       error = (int)count;
@@ -241,13 +241,13 @@ uint64_t quarantine_bytes(const damaged_lane *lane) {
 }
 
 static int copy_lane(const void *context, int fd) {
-  pieces pieces = pieces_of(context);
+  pieces pieces = pieces_of((const damaged_lane *)context);
   int error = sys_write_at(fd, pieces.first, pieces.first_bytes, 0);
   return error == 0 ? sys_write_at(fd, pieces.second, pieces.second_bytes, pieces.first_bytes) : error;
 }
 
 static int copy_stretch(const void *context, int fd) {
-  const damaged_stretch *stretch = context;
+  const damaged_stretch *stretch = (const damaged_stretch *)context;
   return sys_write_at(fd, stretch->bytes, quarantine_bytes(&stretch->of), 0);
 }
 
@@ -273,7 +273,7 @@ int quarantine_lane(int directory, const damaged_lane *lane) { return make_lane(
 
 damaged_stretch *quarantine_take(const damaged_lane *lane) {
   pieces pieces = pieces_of(lane);
-  damaged_stretch *stretch = malloc(sizeof *stretch + quarantine_bytes(lane));
+  damaged_stretch *stretch = (damaged_stretch *)malloc(sizeof *stretch + quarantine_bytes(lane));
   if (!stretch) return NULL;
   *stretch = (damaged_stretch){.of = *lane};
   memcpy(stretch->bytes, pieces.first, pieces.first_bytes);

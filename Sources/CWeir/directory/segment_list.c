@@ -45,7 +45,7 @@ typedef struct growing_list {
 static int append(growing_list *growing, const segment_name *name) {
   if (growing->list.count == growing->room) {
     uint64_t room = growing->room ? growing->room * 2 : 64;
-    segment_name *items = realloc(growing->list.items, room * sizeof *items);
+    segment_name *items = (segment_name *)realloc(growing->list.items, room * sizeof *items);
     if (!items) return -ENOMEM;
     growing->list.items = items;
     growing->room = room;
@@ -56,11 +56,11 @@ static int append(growing_list *growing, const segment_name *name) {
 
 static int take_name(void *context, const char *name) {
   segment_name parsed;
-  return parse_name(name, &parsed) ? append(context, &parsed) : 0;
+  return parse_name(name, &parsed) ? append((growing_list *)context, &parsed) : 0;
 }
 
 static int by_base(const void *left, const void *right) {
-  const segment_name *a = left, *b = right;
+  const segment_name *a = (const segment_name *)left, *b = (const segment_name *)right;
   if (a->base != b->base) return a->base < b->base ? -1 : 1;
   return a->active != b->active ? a->active - b->active : a->batch - b->batch;
 }
@@ -115,7 +115,7 @@ static int is_sealed_name(const char *name) {
 }
 
 static int take_tail(void *context, const char *name) {
-  tail *tail = context;
+  tail *tail = (struct tail *)context;
   segment_name parsed;
   /* In a log of many segments nearly all: sealed, and before another sealed one. */
   if (tail->has_last && name[0] <= '9' && strncmp(name, tail->last.name, BASE_DIGITS) < 0 && is_sealed_name(name)) {
@@ -178,7 +178,7 @@ int segment_list_raw(int directory, uint64_t end, raw_list *out) {
   segment_list list;
   *out = (raw_list){NULL, 0};
   int error = segment_list_read(directory, &list);
-  if (error == 0) out->bases = calloc(list.count + 1, sizeof *out->bases);
+  if (error == 0) out->bases = (uint64_t *)calloc(list.count + 1, sizeof *out->bases);
   if (error == 0 && !out->bases) error = -ENOMEM;
   for (uint64_t i = 0; error == 0 && i < list.count; i++) {
     const segment_name *name = &list.items[i];

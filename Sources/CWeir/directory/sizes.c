@@ -50,7 +50,7 @@ static int add(log_sizes *sizes, int directory, const char *name, const struct s
 }
 
 static int take_file(void *context, const char *name) {
-  sizing *sizing = context;
+  sizing *sizing = (struct sizing *)context;
   struct stat status;
   int error = sys_status_at(sizing->directory, name, &status);
   if (error != 0) return error == -ENOENT ? 0 : error; /* renamed or removed meanwhile */

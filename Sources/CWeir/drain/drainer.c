@@ -103,7 +103,7 @@ static int begin_segment(drainer *drainer, segment *fresh) {
 static void seal_active(drainer *drainer) {
   segment *full = drainer->active;
   /* The totals take up to 64 KiB, too much for a stack. Without memory refusals may be reported twice. */
-  gap_total *totals = malloc(full->totals * sizeof *totals);
+  gap_total *totals = (gap_total *)malloc(full->totals * sizeof *totals);
   uint32_t count = totals ? collect_totals(drainer, totals, full->totals) : 0;
   if (!full->sealed) segment_seal(full, drainer->next_offset, totals, count, &drainer->clock.calibration);
   free(totals);
@@ -193,7 +193,7 @@ static uint32_t find_undefined(const drainer *drainer, const batch *batch, const
 /* Gathers records from `from` on for one block. Ends at the lane's physical end, so that one copy is enough. */
 static void collect(const drainer *drainer, const lane *lane, const lane_view *view, uint64_t from, uint64_t tail,
                     batch *batch) {
-  *batch = (struct batch){.from = from, .to = from, .records = lane->records, .first_ticks = UINT64_MAX};
+  *batch = (struct batch){.from = from, .to = from, .first_ticks = UINT64_MAX, .records = lane->records};
   uint64_t room = segment_room(drainer->active), lap_end = (from | (view->capacity - 1)) + 1;
   uint32_t defined = 0; /* a type word whose definitions the segment or the stretch has; 0 is no event's */
   while (batch->to < tail && batch->to < lap_end) {
@@ -313,11 +313,11 @@ static void append_notices(drainer *drainer, const uint8_t *records, uint64_t si
   int64_t time = calibration_time(&drainer->clock.calibration, ticks);
   uint64_t before = lane < intake->lane_count ? intake->lanes[lane].records : 0;
   block_header header = {.kind = BLOCK_NOTICES,
-                         .index = before == RECORDS_UNKNOWN ? INDEX_UNKNOWN : (uint32_t)before,
                          .payload_bytes = (uint32_t)size,
                          .count = count,
                          .base_offset = drainer->next_offset,
                          .lane = lane,
+                         .index = before == RECORDS_UNKNOWN ? INDEX_UNKNOWN : (uint32_t)before,
                          .lane_from = from,
                          .lane_to = to,
                          .first_ns = time,
@@ -724,7 +724,7 @@ void drainer_wake(drainer *drainer) {
 }
 
 static void *drain_main(void *argument) {
-  drainer *drainer = argument;
+  drainer *drainer = (struct drainer *)argument;
   intake *intake = drainer->intake;
   drainer->can_flush_lines = lines_can_be_released();
   uint32_t idle = 0;

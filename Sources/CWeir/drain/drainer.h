@@ -18,10 +18,10 @@ typedef struct host_call {
 } host_call;
 
 typedef struct drainer {
-  intake *intake;
-  sealer *sealer;
-  preparer *preparer;
-  prefaulter *prefaulter;
+  struct intake *intake;
+  struct sealer *sealer;
+  struct preparer *preparer;
+  struct prefaulter *prefaulter;
   pthread_t thread;
   int runs;                /* the thread does */
   uint32_t stopping;       /* atomic */

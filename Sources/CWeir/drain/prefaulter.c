@@ -112,7 +112,7 @@ static int fill_lanes(prefaulter *prefaulter, stretch *stretches, int *more) {
     uint64_t *filled = &stretches[i].filled;
     if (*filled >= room || !is_to_fill(intake, i)) continue;
     uint8_t *records = intake->ring.bytes + header->lanes_at + i * header->lane_stride + LANE_CONTROL_BYTES;
-    uint64_t bytes = room - *filled < PIECE_BYTES ? room - *filled : PIECE_BYTES;
+    uint64_t bytes = room - *filled < PIECE_BYTES ? room - *filled : (uint64_t)PIECE_BYTES;
     error = sys_populate(records + *filled, bytes);
     *filled += bytes; /* also after an error: it is of one range, and captures take the faults */
     if (*filled < room) *more = 1;
@@ -137,7 +137,7 @@ static int populate_once(prefaulter *prefaulter, stretch *stretches, uint64_t *m
     uint64_t head = head_position(__atomic_load_n(&lane->control->head, __ATOMIC_RELAXED));
     uint64_t step = head - stretch->head, ahead = AHEAD_TICKS * step;
     if (step > 0) {
-      *stretch = (struct stretch){stretch->filled, head, ahead < LEAST_AHEAD ? LEAST_AHEAD : ahead, 0};
+      *stretch = (struct stretch){stretch->filled, head, ahead < LEAST_AHEAD ? (uint64_t)LEAST_AHEAD : ahead, 0};
     } else if (stretch->looks++ >= QUIET_TICKS) stretch->ahead = 0;
     if (stretch->ahead == 0) continue;
     *moved += step;
@@ -152,7 +152,7 @@ static uint64_t next_tick(uint64_t tick, uint64_t moved) {
   if (moved > LEAST_AHEAD / 4) tick /= 2;
   else if (moved < PAGE_BYTES) tick *= 2;
   if (tick < LEAST_TICK_NS) return LEAST_TICK_NS;
-  return tick > MOST_TICK_NS ? MOST_TICK_NS : tick;
+  return tick > MOST_TICK_NS ? (uint64_t)MOST_TICK_NS : tick;
 }
 
 /* What the opening left to be done beside it, because it takes 10 to 20 ms. */
@@ -162,7 +162,7 @@ static void register_membarrier(intake *intake) {
 }
 
 static void *populate_main(void *argument) {
-  prefaulter *prefaulter = argument;
+  prefaulter *prefaulter = (struct prefaulter *)argument;
   intake *intake = prefaulter->intake;
   int keeps_writable = !intake->ring.in_memory;
   stretch stretches[WEIR_MAX_LANES] = {0};
@@ -186,7 +186,7 @@ static void *populate_main(void *argument) {
     }
     quiet = moved > 0 ? 0 : quiet + 1;
     if (moved > 0) tick = next_tick(tick, moved);
-    uint64_t wait = soon ? OVERFLOW_TICK_NS : UINT64_MAX;
+    uint64_t wait = soon ? (uint64_t)OVERFLOW_TICK_NS : UINT64_MAX;
     if (quiet < QUIET_TICKS && keeps_writable && tick < wait) wait = tick;
     if (wait != UINT64_MAX) {
       sys_futex_wait(&prefaulter->bell, bell, wait);

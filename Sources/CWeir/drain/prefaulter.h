@@ -7,7 +7,7 @@
 #include "capture/intake.h"
 
 typedef struct prefaulter {
-  intake *intake;
+  struct intake *intake;
   pthread_t thread;
   int runs;
   uint32_t bell;   /* futex: rung to wake it */

@@ -43,7 +43,7 @@ static segment *take_ready(preparer *preparer) {
 static uint64_t next_bytes(const preparer *preparer) {
   const weir_options *options = preparer->intake->options;
   uint64_t least = LEAST_SEGMENT_BYTES(record_size(options->max_event_bytes)), bytes = 2 * preparer->last_bytes;
-  if (bytes == 0) bytes = FIRST_SEGMENT_BYTES < least ? least : FIRST_SEGMENT_BYTES;
+  if (bytes == 0) bytes = FIRST_SEGMENT_BYTES < least ? least : (uint64_t)FIRST_SEGMENT_BYTES;
   return bytes < options->segment_bytes ? bytes : options->segment_bytes;
 }
 
@@ -112,7 +112,7 @@ void preparer_work(preparer *preparer) {
 }
 
 static void *prepare_main(void *argument) {
-  preparer *preparer = argument;
+  preparer *preparer = (struct preparer *)argument;
   intake *intake = preparer->intake;
   pthread_mutex_lock(&preparer->worker.mutex);
   for (;;) {
@@ -162,7 +162,7 @@ void preparer_want(preparer *preparer) {
 static uint64_t waiting_limit(const preparer *preparer) {
   uint64_t count = MAX_WAITING_BYTES / preparer->intake->options->segment_bytes;
   if (count < LEAST_WAITING_SEGMENTS) return LEAST_WAITING_SEGMENTS;
-  return count < MAX_WAITING_SEGMENTS ? count : MAX_WAITING_SEGMENTS;
+  return count < MAX_WAITING_SEGMENTS ? count : (uint32_t)MAX_WAITING_SEGMENTS;
 }
 
 /*
@@ -189,7 +189,7 @@ segment *preparer_take(preparer *preparer, int *error) {
   segment *taken = NULL;
   /* A bound on the segments that wait for a slow disk: beyond it the lanes fill, and captures are refused. */
   *error = sealer_trouble(preparer->sealer);
-  if (sealer_waiting(preparer->sealer) < (*error == 0 ? waiting_limit(preparer) : LEAST_WAITING_SEGMENTS)) {
+  if (sealer_waiting(preparer->sealer) < (*error == 0 ? waiting_limit(preparer) : (uint32_t)LEAST_WAITING_SEGMENTS)) {
     *error = 0;
     taken = take_ready(preparer);
     if (!taken) {

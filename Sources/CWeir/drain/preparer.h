@@ -17,10 +17,10 @@ enum { MAX_WAITING_BYTES = 256 << 20, LEAST_WAITING_SEGMENTS = 4, MAX_WAITING_SE
 
 /* Guarded by the worker's mutex, but for what is atomic or the drainer's. */
 typedef struct preparer {
-  intake *intake;
-  sealer *sealer;
+  struct intake *intake;
+  struct sealer *sealer;
   int started;               /* segments are made by the thread, or by preparer_work */
-  worker worker;
+  struct worker worker;
   segment *ready;            /* prepared, not begun, oldest first */
   uint32_t ready_count;
   uint32_t depth;            /* how many to keep ready: 1 at first, 1 more each time the drainer had to wait */

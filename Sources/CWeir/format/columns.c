@@ -24,12 +24,12 @@ typedef struct plan {
   uint32_t count;
   uint64_t bytes;
   uint32_t groups;
-  group group[MOST_GROUPS + 1];
+  struct group group[MOST_GROUPS + 1];
   uint8_t of_type[MAX_TYPES]; /* 1 + the group; 0: not met yet */
 } plan;
 
 static void start_plan(plan *plan, uint64_t bytes, uint32_t count, void *scratch) {
-  plan->at = scratch;
+  plan->at = (uint32_t *)scratch;
   plan->order = plan->at + count + 1;
   plan->member = (uint8_t *)(plan->order + count);
   plan->count = count;
@@ -43,7 +43,7 @@ static void start_plan(plan *plan, uint64_t bytes, uint32_t count, void *scratch
 static uint32_t group_of(plan *plan, uint32_t type) {
   if (type >= MAX_TYPES) return OTHERS;
   if (plan->of_type[type] == 0) {
-    uint32_t fresh = plan->groups < MOST_GROUPS ? plan->groups++ : OTHERS;
+    uint32_t fresh = plan->groups < MOST_GROUPS ? plan->groups++ : (uint32_t)OTHERS;
     plan->of_type[type] = (uint8_t)(1 + fresh);
   }
   return plan->of_type[type] - 1u;
@@ -125,13 +125,13 @@ static inline uint64_t put_sixteens(uint8_t *planes, const uint8_t *rows, const 
   uint64_t i = 0;
   for (; i + 16 <= count; i += 16) {
     __m128i a[8], b[8];
-    for (int k = 0; k < 8; k++) {
+    for (uint32_t k = 0; k < 8; k++) {
       __m128i low = _mm_loadl_epi64((const __m128i *)(const void *)(rows + at[i + k]));
       __m128i high = _mm_loadl_epi64((const __m128i *)(const void *)(rows + at[i + k + 8]));
       a[k] = _mm_unpacklo_epi8(low, high);
     }
     interleave(a, b);
-    for (int k = 0; k < 8; k++) _mm_storeu_si128((__m128i *)(void *)(planes + k * stride + i), b[k]);
+    for (uint32_t k = 0; k < 8; k++) _mm_storeu_si128((__m128i *)(void *)(planes + k * stride + i), b[k]);
   }
   return i;
 }
@@ -141,9 +141,9 @@ static inline uint64_t take_sixteens(const uint8_t *planes, uint8_t *rows, const
   uint64_t i = 0;
   for (; i + 16 <= count; i += 16) {
     __m128i a[8], b[8];
-    for (int k = 0; k < 8; k++) a[k] = _mm_loadu_si128((const __m128i *)(const void *)(planes + k * stride + i));
+    for (uint32_t k = 0; k < 8; k++) a[k] = _mm_loadu_si128((const __m128i *)(const void *)(planes + k * stride + i));
     interleave(a, b);
-    for (int k = 0; k < 8; k++) {
+    for (uint32_t k = 0; k < 8; k++) {
       _mm_storel_epi64((__m128i *)(void *)(rows + at[i + 2 * k]), b[k]);
       _mm_storel_epi64((__m128i *)(void *)(rows + at[i + 2 * k + 1]), _mm_unpackhi_epi64(b[k], b[k]));
     }
@@ -169,12 +169,12 @@ static void put_word(uint8_t *planes, const uint8_t *rows, const uint32_t *at, u
   uint64_t i = put_sixteens(planes, rows, at, stride, count);
   for (; i + 8 <= count; i += 8) {
     uint64_t word[8];
-    for (int k = 0; k < 8; k++) memcpy(&word[k], rows + at[i + k], 8);
+    for (uint32_t k = 0; k < 8; k++) memcpy(&word[k], rows + at[i + k], 8);
     transpose(word);
-    for (int k = 0; k < 8; k++) memcpy(planes + k * stride + i, &word[k], 8);
+    for (uint32_t k = 0; k < 8; k++) memcpy(planes + k * stride + i, &word[k], 8);
   }
   for (; i < count; i++) {
-    for (int k = 0; k < 8; k++) planes[k * stride + i] = rows[at[i] + k];
+    for (uint32_t k = 0; k < 8; k++) planes[k * stride + i] = rows[at[i] + k];
   }
 }
 
@@ -182,12 +182,12 @@ static void take_word(const uint8_t *planes, uint8_t *rows, const uint32_t *at, 
   uint64_t i = take_sixteens(planes, rows, at, stride, count);
   for (; i + 8 <= count; i += 8) {
     uint64_t word[8];
-    for (int k = 0; k < 8; k++) memcpy(&word[k], planes + k * stride + i, 8);
+    for (uint32_t k = 0; k < 8; k++) memcpy(&word[k], planes + k * stride + i, 8);
     transpose(word);
-    for (int k = 0; k < 8; k++) memcpy(rows + at[i + k], &word[k], 8);
+    for (uint32_t k = 0; k < 8; k++) memcpy(rows + at[i + k], &word[k], 8);
   }
   for (; i < count; i++) {
-    for (int k = 0; k < 8; k++) rows[at[i] + k] = planes[k * stride + i];
+    for (uint32_t k = 0; k < 8; k++) rows[at[i] + k] = planes[k * stride + i];
   }
 }
 
@@ -201,7 +201,7 @@ enum { TOGETHER = 256 };
 static uint8_t *put_planes(uint8_t *planes, const uint8_t *rows, const uint32_t *at, uint64_t count, uint32_t from,
                            uint32_t words) {
   for (uint64_t i = 0; i < count; i += TOGETHER) {
-    uint64_t some = count - i < TOGETHER ? count - i : TOGETHER;
+    uint64_t some = count - i < TOGETHER ? count - i : (uint64_t)TOGETHER;
     for (uint64_t w = 0; w < words; w++) {
       put_word(planes + 8 * w * count + i, rows + from + 8 * w, at + i, count, some);
     }
@@ -212,7 +212,7 @@ static uint8_t *put_planes(uint8_t *planes, const uint8_t *rows, const uint32_t 
 static const uint8_t *take_planes(const uint8_t *planes, uint8_t *rows, const uint32_t *at, uint64_t count,
                                   uint32_t from, uint32_t words) {
   for (uint64_t i = 0; i < count; i += TOGETHER) {
-    uint64_t some = count - i < TOGETHER ? count - i : TOGETHER;
+    uint64_t some = count - i < TOGETHER ? count - i : (uint64_t)TOGETHER;
     for (uint64_t w = 0; w < words; w++) {
       take_word(planes + 8 * w * count + i, rows + from + 8 * w, at + i, count, some);
     }

@@ -406,7 +406,7 @@ typedef struct block_header {
   uint64_t lane_to;
   int64_t first_ns;
   int64_t last_ns;
-  calibration calibration;
+  struct calibration calibration;
   uint64_t log_id;
   uint32_t layout; /* of the payload; 0: in rows, or in columns as the batch segment says */
   uint32_t key_id; /* of what the payload is encrypted with; 0: it is not */

@@ -27,7 +27,7 @@ static void put_text(writer *writer, const char *text) {
 /* Completes the record whose payload ends at writer->at: header, padding, checksum. */
 static uint64_t finish(uint8_t *record, writer *writer, uint64_t opening, uint64_t offset, uint64_t ticks,
                        uint32_t type) {
-  uint32_t length = (uint32_t)(writer->at - record - sizeof(record_header));
+  uint32_t length = (uint32_t)((uint64_t)(writer->at - record) - sizeof(record_header));
   uint64_t size = record_size(length);
   memset(writer->at, 0, (uint64_t)(record + size - writer->at));
   record_header header = {.length = length, .type = type, .ticks = ticks};
@@ -103,9 +103,9 @@ static uint64_t define(uint8_t *entry, uint64_t opening, uint32_t type, const ch
     put_u8(&writer, fields[i].kind);
   }
   definition_header header = {.type = type,
+                              .fields_bytes = (uint32_t)(writer.at - first),
                               .name_bytes = (uint16_t)strlen(name),
-                              .field_count = count,
-                              .fields_bytes = (uint32_t)(writer.at - first)};
+                              .field_count = count};
   header.bytes = (uint32_t)align8((uint64_t)(writer.at - entry));
   memset(writer.at, 0, (uint64_t)(entry + header.bytes - writer.at));
   definition_seal(entry, &header, opening);

@@ -42,7 +42,7 @@ static uint32_t state_at(const lane_view *lane, uint64_t count) {
 
 static void note_states(const lane_view *lane) {
   uint64_t count = bytes_of(lane) / STATES_APART + 1, state = 0;
-  uint32_t *states = lane->sums->states = malloc(count * sizeof *states);
+  uint32_t *states = lane->sums->states = (uint32_t *)malloc(count * sizeof *states);
   for (uint64_t i = 0; states && i < count; i++) {
     states[i] = (uint32_t)state;
     if (i + 1 < count) state = crc_extend(state, lane->data + i * STATES_APART, STATES_APART);

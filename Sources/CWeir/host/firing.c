@@ -10,7 +10,7 @@
 
 #include "system/system.h"
 
-__thread weir_firing *weir_this_firing;
+WEIR_THREAD_LOCAL weir_firing *weir_this_firing;
 uint64_t weir_firing_epoch = 1;
 uint32_t weir_firing_fenced;
 
@@ -34,10 +34,10 @@ static void give_back(weir_firing *firing) {
 }
 
 static void end_thread(void *record) {
-  weir_firing *firing = record;
+  weir_firing *firing = (weir_firing *)record;
   while (firing->spare_count) free(firing->spares[--firing->spare_count]);
   weir_this_firing = NULL;
-  give_back(record);
+  give_back((weir_firing *)record);
 }
 
 /*
@@ -79,7 +79,7 @@ static weir_firing *take_record(void) {
   if (posix_memalign(&memory, RECORD_ALIGNMENT, (sizeof *firing + RECORD_ALIGNMENT - 1) & ~(RECORD_ALIGNMENT - 1ul))) {
     return NULL;
   }
-  firing = memory;
+  firing = (weir_firing *)memory;
   memset(firing, 0, sizeof *firing);
   firing->taken = 1;
   firing->next = __atomic_load_n(&records, __ATOMIC_RELAXED);

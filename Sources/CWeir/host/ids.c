@@ -43,7 +43,7 @@ static uint64_t own_mark(void) {
 
 int weir_random_id(uint64_t id[2]) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  static _Thread_local struct {
+  static __thread struct {
     uint64_t mark, left;
     uint64_t numbers[NUMBERS];
   } kept;

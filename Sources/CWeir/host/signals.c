@@ -12,6 +12,7 @@
 #define _GNU_SOURCE
 #include "weir_signals.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -23,13 +24,15 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "weir_capture.h"
+
 /* What the handler writes into the pipe, whole or not at all. */
 typedef struct note {
   siginfo_t info;
   uint32_t continued; /* the number of SIGCONTs so far */
 } note;
 
-_Static_assert(sizeof(note) <= PIPE_BUF, "a note is written in one part");
+static_assert(sizeof(note) <= PIPE_BUF, "a note is written in one part");
 
 typedef struct slot {
   int note_to;              /* the pipe's write end, plus 1; 0 while nobody waits */
@@ -50,7 +53,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
  * This thread is passing a signal on. A handler that was installed after ours may call ours: that is not another
  * signal.
  */
-static __thread int passing __attribute__((tls_model("initial-exec")));
+static WEIR_THREAD_LOCAL int passing;
 
 static slot *slot_of(int number) {
   if (number == SIGCONT) return &slots[0];
@@ -76,7 +79,8 @@ static int is_ours(const struct sigaction *action);
 
 /* Takes the default action on this thread, now: the process ends, or stops and goes on. */
 static void act_by_default(int number) {
-  struct sigaction now, plain = {.sa_handler = SIG_DFL};
+  struct sigaction now, plain = {0};
+  plain.sa_handler = SIG_DFL;
   int is_known = sigaction(number, &plain, &now) == 0;
   sigset_t only, before;
   sigemptyset(&only);

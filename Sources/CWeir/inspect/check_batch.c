@@ -38,7 +38,7 @@ int check_batch_block(checker *checker, const segment_scan *scan) {
   while (headers->count <= in) {
     if (headers->count == headers->room) {
       uint64_t room = headers->room ? headers->room * 2 : 64;
-      batch_block *grown = realloc(headers->items, room * sizeof *grown);
+      batch_block *grown = (batch_block *)realloc(headers->items, room * sizeof *grown);
       if (!grown) return -ENOMEM;
       headers->items = grown;
       headers->room = room;
@@ -54,7 +54,7 @@ int check_batch_block(checker *checker, const segment_scan *scan) {
 /* ---- The frame --------------------------------------------------------------------------------------------------- */
 
 typedef struct unframing {
-  checker *checker;
+  struct checker *checker;
   const batch_source *batch;
   LZ4F_cctx *packing; /* only for the headers of frames */
   LZ4F_dctx *context;
@@ -209,8 +209,8 @@ static int check_file(unframing *unframing, const segment_scan *scan, uint64_t n
   const batch_source *batch = unframing->batch;
   const frame_form *form = &batch->form;
   uint64_t most = BATCH_BLOCK_BYTES + LZ4F_HEADER_SIZE_MAX + 4 * END_MARK_BYTES;
-  unframing->packed = malloc(most);
-  unframing->content = malloc(BATCH_BLOCK_BYTES);
+  unframing->packed = (uint8_t *)malloc(most);
+  unframing->content = (uint8_t *)malloc(BATCH_BLOCK_BYTES);
   if (!unframing->packed || !unframing->content) return -ENOMEM;
   if (LZ4F_isError(LZ4F_createDecompressionContext(&unframing->context, LZ4F_VERSION))) return -ENOMEM;
   if (LZ4F_isError(LZ4F_createCompressionContext(&unframing->packing, LZ4F_VERSION))) return -ENOMEM;

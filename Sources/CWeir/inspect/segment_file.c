@@ -76,7 +76,7 @@ static weir_status open_any(const char *directory, const char *name, int results
 
 weir_status weir_read_segment(const char *directory, const char *name, uint64_t base, int32_t of_log,
                               weir_segment *segment, weir_error *error) {
-  int fd;
+  int fd = -1;
   uint64_t log_id = 0;
   weir_status status = open_any(directory, name, segment != NULL, &fd, error);
   if (status != WEIR_OK) return status;
@@ -100,14 +100,14 @@ static void keep_first(void *context, const weir_finding *finding) {
 
 /* As read_segment, of a scan that has gone through the file. */
 static void take_scanned(void *context, const segment_scan *scan) {
-  const file_check *check = context;
+  const file_check *check = (const file_check *)context;
   int good = scan->header_valid && scan->header.salt != 0 && scan->header.base_offset == check->base;
   good = good && scan->sealed && scan->position == scan->file_bytes && scan_summary(scan);
   if (good) take(scan, check->segment);
 }
 
 static checker *make_checker(file_check *check, weir_verification *out) {
-  checker *checker = calloc(1, sizeof *checker);
+  checker *checker = (struct checker *)calloc(1, sizeof *checker);
   if (!checker) return NULL;
   checker->next_offset = check->base; /* what lies below is of other files */
   checker->report = keep_first;
@@ -138,7 +138,7 @@ static int check_alone(int directory, const char *path, const char *name, file_c
 
 weir_status weir_verify_segment(const char *directory, const char *name, uint64_t base, weir_segment *segment,
                                 weir_finding *finding, weir_error *error) {
-  int fd;
+  int fd = -1;
   weir_status status = open_any(directory, name, segment && finding, &fd, error);
   if (status != WEIR_OK) return status;
   *segment = (weir_segment){0};

@@ -44,7 +44,7 @@ static void reach(weir_stat *stat, uint64_t next_offset) {
 /* Takes the total of a lane of the live ring from a gap record or a seal. */
 static void take_reported(summing *summing, uint64_t opening, uint32_t lane, uint32_t reason, uint64_t total) {
   if (!summing->stat->live || opening != summing->opening || reason != WEIR_DROP_SAMPLED) return;
-  uint64_t *reported = &summing->reported[lane < WEIR_MAX_LANES ? lane : WEIR_MAX_LANES];
+  uint64_t *reported = &summing->reported[lane < WEIR_MAX_LANES ? lane : (uint32_t)WEIR_MAX_LANES];
   if (total > *reported) *reported = total;
 }
 
@@ -208,7 +208,7 @@ static int take_orphan(summing *summing, orphan *ring) {
  * are reported meanwhile are not counted twice.
  */
 static void note_reported(summing *summing) {
-  orphan *ring = calloc(1, sizeof *ring);
+  orphan *ring = (orphan *)calloc(1, sizeof *ring);
   if (!ring) return;
   if (orphan_read_ring(ring, summing->directory) == 0) {
     summing->opening = ring->header.opening;
@@ -235,7 +235,7 @@ static void take_unreported(summing *summing, const orphan *ring) {
 /* Takes from a live writer's ring which lanes are in use and how much they hold, without a look at the records. */
 static int take_live(summing *summing) {
   weir_stat *stat = summing->stat;
-  orphan *ring = calloc(1, sizeof *ring);
+  orphan *ring = (orphan *)calloc(1, sizeof *ring);
   if (!ring) return -ENOMEM;
   int error = orphan_read_ring(ring, summing->directory);
   if (error == 0) {
@@ -309,7 +309,7 @@ static weir_status sum_up(summing *summing, weir_error *error) {
 
 weir_status weir_stat_directory(const char *directory, weir_stat *stat, weir_error *error) {
   memset(stat, 0, sizeof *stat);
-  summing summing = {.path = directory, .stat = stat, .directory = -1};
+  summing summing = {.directory = -1, .path = directory, .stat = stat};
   weir_status status = directory_open_read(directory, &summing.directory, error);
   if (status != WEIR_OK) return status;
   int result = identity_find(summing.directory, &summing.log_id);

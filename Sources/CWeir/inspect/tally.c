@@ -24,7 +24,7 @@
 /* The records of a live lane, a bit for each multiple of eight from `from` on: 1 where one begins. */
 typedef struct lane_picture {
   uint64_t from, to;
-  evicted evicted;   /* the evictions after all records were noted */
+  struct evicted evicted;   /* the evictions after all records were noted */
   uint64_t reported; /* how many evicted events the log reports */
   uint64_t drained;  /* the position up to which the log has the lane */
   uint8_t *records;
@@ -108,8 +108,8 @@ static int read_records(const orphan *ring, uint32_t number, lane_picture *pictu
   picture->reported = control->reported[WEIR_LOST_OVERWRITTEN - 1];
   if (head == control->tail || !drained_plausible(head, control->tail, ring->header.lane_bytes)) return 0;
   room += RECORD_SLACK_BYTES;
-  if (!*bytes) *bytes = malloc(room);
-  picture->records = calloc(1, (control->tail - head) / 64 + 1);
+  if (!*bytes) *bytes = (uint8_t *)malloc(room);
+  picture->records = (uint8_t *)calloc(1, (control->tail - head) / 64 + 1);
   if (!*bytes || !picture->records) return -ENOMEM;
   int64_t got = sys_read_at(ring->fd, *bytes, room,
                             ring->header.lanes_at + number * ring->header.lane_stride + LANE_CONTROL_BYTES);
@@ -136,12 +136,12 @@ static int picture_lane(const orphan *ring, uint32_t number, lane_picture *pictu
 
 /* 0, also if there is no ring yet, or this process does not see its directory; or a negative errno. */
 static int picture_lanes(counting *counting) {
-  orphan *ring = calloc(1, sizeof *ring);
+  orphan *ring = (orphan *)calloc(1, sizeof *ring);
   if (!ring) return -ENOMEM;
   int error = orphan_read_ring(ring, counting->directory);
   uint8_t *bytes = NULL;
   if (error == 0) {
-    counting->lanes = calloc(ring->header.lane_count, sizeof *counting->lanes);
+    counting->lanes = (lane_picture *)calloc(ring->header.lane_count, sizeof *counting->lanes);
     if (!counting->lanes) error = -ENOMEM;
     if (error == 0) counting->opening = ring->header.opening;
     if (error == 0) counting->lane_count = ring->header.lane_count;

@@ -70,7 +70,7 @@ static void check_controls(checker *checker, const orphan *ring) {
 static int check_ring_definitions(checker *checker, const orphan *ring) {
   uint64_t bytes = ring->header.types_end, at = 0;
   if (bytes > ring->header.types_bytes) return 0;
-  uint8_t *entries = malloc(bytes + 8);
+  uint8_t *entries = (uint8_t *)malloc(bytes + 8);
   if (!entries) return -ENOMEM;
   int64_t got = sys_read_at(ring->fd, entries, bytes, ring->header.types_at);
   if (got == (int64_t)bytes) {
@@ -205,7 +205,7 @@ weir_status weir_verify(const char *directory, void (*report)(void *context, con
   int fd;
   weir_status status = directory_open_read(directory, &fd, error);
   if (status != WEIR_OK) return status;
-  checker *checker = calloc(1, sizeof *checker);
+  checker *checker = (struct checker *)calloc(1, sizeof *checker);
   if (!checker) {
     sys_close(fd);
     return fail(error, WEIR_ERROR_MEMORY, ENOMEM, directory, "out of memory to verify %s", directory);

@@ -30,7 +30,7 @@ static int make_place(retention *retention) {
   /* The room of removed segments is used again once it is half of all. */
   uint64_t count = retention->end - retention->first, room = retention->room < 64 ? 64 : retention->room;
   if (count > room / 2) room *= 2;
-  retained *moved = malloc(room * sizeof *moved);
+  retained *moved = (retained *)malloc(room * sizeof *moved);
   if (!moved) return -ENOMEM;
   if (count > 0) memcpy(moved, retention->queue + retention->first, count * sizeof *moved);
   free(retention->queue);
@@ -387,7 +387,7 @@ static weir_status make_retention(const log_lock *held, const weir_options *opti
                                   retention **kept, weir_error *error) {
   int bounded = options->max_bytes != 0 || options->retain_bytes != 0 || options->retain_ns != 0;
   if (!bounded && !options->remove_delivered) return WEIR_OK;
-  retention *made = *kept = calloc(1, sizeof *made);
+  retention *made = *kept = (retention *)calloc(1, sizeof *made);
   if (!made) return fail(error, WEIR_ERROR_MEMORY, ENOMEM, held->path, "out of memory to open %s", held->path);
   made->held = held;
   made->max_bytes = options->max_bytes ? options->max_bytes : UINT64_MAX;

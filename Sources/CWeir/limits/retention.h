@@ -89,7 +89,7 @@ typedef struct retention {
                              capture is refused, and no segment removed, for a batch. 0: no batches are made */
   int remove_delivered;
   uint64_t covered;      /* segments with offsets from here on stay, whatever is due. UINT64_MAX: none */
-  batch_names batch_names;
+  struct batch_names batch_names;
 
   uint64_t used;        /* atomic: bytes of all files but batches in the making */
   uint64_t batch_taken; /* atomic: bytes that batches in the making may come to need, at most batch_reserve */
@@ -106,7 +106,7 @@ typedef struct retention {
   int names_unsure;      /* a sealed name may not be on the disk: no segment is removed for a copy any more */
   int leftovers;         /* segments that `start` says are removed are left: they are unlinked before any other */
   int unlisted;          /* a segment is missing in the queue, for want of memory: the queue is made anew first */
-  ages ages;
+  struct ages ages;
   log_start_slot start;
   uint64_t look_at;      /* monotonic: when age is to be looked at again; UINT64_MAX: when something is sealed */
 

@@ -138,7 +138,7 @@ static void release(intake *intake) {
 }
 
 static event_log *make_log(const char *directory, const weir_options *options) {
-  event_log *log = calloc(1, sizeof *log);
+  event_log *log = (event_log *)calloc(1, sizeof *log);
   if (!log) return NULL;
   log->options = *options;
   log->options.ring_directory = NULL; /* the caller's memory */

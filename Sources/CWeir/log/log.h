@@ -14,14 +14,14 @@
 #include "seal/sealer.h"
 
 typedef struct event_log {
-  intake intake; /* first: a weir_log * is an intake *, which is an event_log * */
+  struct intake intake; /* first: a weir_log * is an intake *, which is an event_log * */
   log_lock held; /* the directory, locked */
   weir_options options;
-  drainer drainer;
-  preparer preparer;
-  prefaulter prefaulter;
-  sealer sealer;
-  batcher *batcher; /* null: sealed segments stay raw */
+  struct drainer drainer;
+  struct preparer preparer;
+  struct prefaulter prefaulter;
+  struct sealer sealer;
+  struct batcher *batcher; /* null: sealed segments stay raw */
   pthread_mutex_t close_lock;
   int ended_well;   /* all that was captured before the close is in synced segments */
 } event_log;

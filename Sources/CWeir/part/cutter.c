@@ -45,7 +45,7 @@ static weir_status open_reader(weir_cutter *cutter, uint64_t from, weir_error *e
 
 weir_status weir_cutter_open(const char *directory, uint64_t from_offset, weir_cutter **cutter, weir_error *error) {
   *cutter = NULL;
-  weir_cutter *made = directory ? calloc(1, sizeof *made) : NULL;
+  weir_cutter *made = directory ? (weir_cutter *)calloc(1, sizeof *made) : NULL;
   if (made) made->directory = strdup(directory);
   weir_status status = WEIR_OK;
   if (!made || !made->directory) {
@@ -71,7 +71,7 @@ void weir_cutter_close(weir_cutter *cutter) {
 /* ---- A segment --------------------------------------------------------------------------------------------------- */
 
 static const definition *find(void *context, uint64_t opening, uint32_t number) {
-  return reader_definition(context, opening, number);
+  return reader_definition((weir_reader *)context, opening, number);
 }
 
 /* The salt of what is cut at an offset: the same for the same events, as far as parts are of the same size. */
@@ -165,7 +165,7 @@ static int64_t pack(weir_cutter *cutter) {
   uint64_t most = batch_most_bytes(count);
   if (most > cutter->packed_room) {
     free(cutter->packed);
-    cutter->packed = malloc(most);
+    cutter->packed = (uint8_t *)malloc(most);
     cutter->packed_room = cutter->packed ? most : 0;
   }
   return cutter->packed ? batch_pack(segment, count, cutter->packed, &cutter->work) : -ENOMEM;
@@ -183,7 +183,7 @@ static void learn(weir_cutter *cutter, uint64_t bytes, uint64_t packed, uint64_t
   int full = bytes + bytes / 8 >= cutter->segment_bytes;
   if (packed <= most && full && packed < most - most / 8) next = cutter->segment_bytes + cutter->segment_bytes / 8;
   if (next > largest) next = largest;
-  cutter->segment_bytes = next < LEAST_CUT_BYTES ? LEAST_CUT_BYTES : next;
+  cutter->segment_bytes = next < LEAST_CUT_BYTES ? (uint64_t)LEAST_CUT_BYTES : next;
 }
 
 static weir_segment summary_of(const part_builder *builder, uint64_t packed) {

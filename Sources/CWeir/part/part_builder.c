@@ -2,6 +2,7 @@
 #include "part/part_builder.h"
 
 #include <errno.h>
+#include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,20 +25,20 @@ int part_builder_begin(part_builder *builder, const part_origin *origin, uint64_
   uint64_t definitions_room = builder->segment.definitions_room;
   if (room > builder->room) {
     free(map);
-    map = malloc(room);
+    map = (uint8_t *)malloc(room);
     builder->room = map ? room : 0;
   }
   builder->segment = (segment){.fd = -1,
                                .directory = -1,
                                .map = map,
-                               .definitions = definitions,
-                               .definitions_room = definitions_room,
                                .capacity = room,
                                .at = SEGMENT_HEADER_BYTES + sizeof(lane_mark) * (uint64_t)origin->lane_count,
                                .log_id = origin->log_id,
                                .salt = origin->salt,
                                .opening = origin->opening,
-                               .base_offset = origin->base_offset};
+                               .base_offset = origin->base_offset,
+                               .definitions = definitions,
+                               .definitions_room = definitions_room};
   builder->origin = *origin;
   builder->block = (block_header){0};
   builder->next_offset = origin->base_offset;
@@ -85,7 +86,7 @@ static uint64_t entry_bytes(const definition *known) {
 
 /* Ends the block, and defines a number. 0 or a negative errno. */
 static int define(part_builder *builder, uint32_t number, const definition *known, const calibration *calibration) {
-  _Alignas(8) uint8_t entry[MAX_DEFINITION_BYTES];
+  alignas(8) uint8_t entry[MAX_DEFINITION_BYTES];
   builder->defined[number / 64] |= UINT64_C(1) << number % 64;
   if (!known) return 0;
   end_block(builder);
@@ -291,7 +292,7 @@ static void write_header(part_builder *builder) {
                              .previous_salt = origin->previous.salt,
                              .previous_end = origin->previous.end,
                              .previous_base = origin->previous.base,
-                             .incompatible = is_collected ? SEGMENT_COLLECTED : 0,
+                             .incompatible = (uint32_t)(is_collected ? SEGMENT_COLLECTED : 0),
                              .capacity = builder->segment.at,
                              .lane_count = origin->lane_count,
                              .log_id = origin->log_id,

@@ -44,13 +44,13 @@ typedef struct part_run {
 
 /* Starts as all zeros. */
 typedef struct part_builder {
-  segment segment; /* its map is memory; null: no segment was begun */
+  struct segment segment; /* its map is memory; null: no segment was begun */
   uint64_t room;   /* of that memory */
   part_origin origin;
   block_header block; /* the block that is being filled, if its count is not 0 */
   uint64_t first_ticks, last_ticks;
   uint64_t next_offset;
-  calibration calibration; /* of the last block */
+  struct calibration calibration; /* of the last block */
   weir_span spans[WEIR_MAX_LANES]; /* by lane; `from` is `to` where there is none */
   uint64_t defined[MAX_TYPES / 64];
 } part_builder;

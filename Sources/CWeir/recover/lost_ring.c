@@ -1,6 +1,8 @@
 /* lost_ring.c: see lost_ring.h. */
 #include "recover/lost_ring.h"
 
+#include <assert.h>
+#include <stdalign.h>
 #include <string.h>
 
 #include "format/notice.h"
@@ -11,14 +13,14 @@
 
 enum { NOTICE_SEGMENT_BYTES = 16 << 10 };
 
-_Static_assert(SEGMENT_HEADER_BYTES + sizeof(lane_mark) * WEIR_MAX_LANES + 3 * sizeof(block_header) + 2 * 1024 +
+static_assert(SEGMENT_HEADER_BYTES + sizeof(lane_mark) * WEIR_MAX_LANES + 3 * sizeof(block_header) + 2 * 1024 +
                        NOTICE_MAX_BYTES + sizeof(seal_summary) + SEAL_POSITION_BYTES <= NOTICE_SEGMENT_BYTES,
                "a segment of one notice, with the built-in definitions twice");
 
 static int append(segment *segment, const char *reason, uint64_t offset) {
   /* The clock of the ring that is lost is lost with it: the time is that of the recovery. */
   const calibration now = {.wall_ns = sys_wall_ns()};
-  _Alignas(8) uint8_t definitions[1024];
+  alignas(8) uint8_t definitions[1024];
   uint64_t bytes = notice_definitions(definitions, segment->opening);
   int error = segment_append_definitions(segment, definitions, bytes, offset, &now);
   if (error != 0) return error;
@@ -40,7 +42,7 @@ static int append(segment *segment, const char *reason, uint64_t offset) {
 int lost_ring_report(const recovery_site *site, const redo *redo, const char *reason, uint64_t offset, uint32_t flags,
                      int *page_lost, segment_end *last) {
   const ring_header *orphan = redo ? &redo->ring->header : NULL;
-  static const lane_mark none[WEIR_MAX_LANES];
+  static const lane_mark none[WEIR_MAX_LANES] = {0};
   uint64_t opening;
   int error = sys_random(&opening, sizeof opening);
   if (error != 0) return error;

@@ -134,7 +134,7 @@ static weir_status attach_orphan(recovery *recovery, int fd) {
 static int ring_being_made(recovery *recovery) {
   int fd = sys_open_read(recovery->place.directory, recovery->place.new_name);
   if (fd < 0) return 0;
-  ring_header *header = malloc(sizeof *header);
+  ring_header *header = (ring_header *)malloc(sizeof *header);
   recovery->made.there = 1;
   if (header && read_ring_header(fd, header) == 0) {
     recovery->least_offset = ring_header_end(header);
@@ -217,7 +217,7 @@ static weir_status find_ring(recovery *recovery) {
 static int mend_cut_ring(recovery *recovery, int fd) {
   /* The header may be forged, and the full length takes disk and memory: of a larger ring an eighth must be left. */
   enum { SMALL_BYTES = 64 << 20, LEAST_SHARE = 8 };
-  ring_header *header = calloc(1, sizeof *header);
+  ring_header *header = (ring_header *)calloc(1, sizeof *header);
   if (!header) return -ENOMEM;
   struct stat status;
   int error = sys_status(fd, &status);
@@ -281,7 +281,7 @@ weir_status orphan_ring_open(recovery *recovery) {
     return WEIR_OK;
   }
   if (fd < 0) return fail_system(recovery->error, fd, "open", ring_path(recovery), place->name);
-  ring_header *header = malloc(sizeof *header);
+  ring_header *header = (ring_header *)malloc(sizeof *header);
   if (header) status = take_ring(recovery, fd, header);
   else status = fail_system(recovery->error, -ENOMEM, "read", ring_path(recovery), place->name);
   free(header);

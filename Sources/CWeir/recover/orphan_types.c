@@ -31,7 +31,7 @@ int orphan_types_adopt(orphan_types *types, const uint8_t *entries, uint64_t byt
     const definition_header *entry = definition_next(entries, bytes, &at, types->opening);
     if (!entry) return 0;
     if (entry->type == 0 || types->types[entry->type].bytes > 0) continue;
-    uint8_t *grown = realloc(types->entries, types->bytes + entry->bytes);
+    uint8_t *grown = (uint8_t *)realloc(types->entries, types->bytes + entry->bytes);
     if (!grown) return -ENOMEM;
     memcpy(grown + types->bytes, entry, entry->bytes);
     types->entries = grown;

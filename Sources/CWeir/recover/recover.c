@@ -157,7 +157,7 @@ static weir_status take_sealed(recovery *recovery, const segment_name *name, con
  */
 static weir_status take_last_sealed(recovery *recovery) {
   int settled = 0;
-  const char *foreign;
+  const char *foreign = NULL;
   uint64_t left = recovery->first_unsealed;
   while (left > 0 && !settled) {
     left--;
@@ -332,7 +332,7 @@ static int is_leftover(const char *name) {
 
 /* Called for each name that is no segment's while the segments are listed. Keeps the names of leftovers. */
 static int note_leftover(void *context, const char *name) {
-  leftovers *leftovers = context;
+  leftovers *leftovers = (struct leftovers *)context;
   if (!is_leftover(name)) return 0;
   uint64_t room = sizeof leftovers->names / sizeof *leftovers->names, longest = sizeof *leftovers->names - 1;
   if (leftovers->count == room || strlen(name) > longest) {
@@ -348,7 +348,7 @@ static int note_leftover(void *context, const char *name) {
  * lost, and becomes the new ring.
  */
 static int remove_leftover(void *context, const char *name) {
-  const recovery *recovery = context;
+  const recovery *recovery = (const struct recovery *)context;
   if (!is_leftover(name) || (!recovery->orphan && strcmp(name, RING_NEW_NAME) == 0)) return 0;
   if (batch_is_temporary(name)) return batch_remove_temporary(recovery->held->directory, name);
   int error = sys_unlink(recovery->held->directory, name);
@@ -392,7 +392,7 @@ static weir_status run(recovery *recovery) {
   if (status != WEIR_OK) return status;
 
   uint64_t count = recovery->list.count - recovery->first_unsealed;
-  unsealed *found = calloc(count + 1, sizeof *found);
+  unsealed *found = (unsealed *)calloc(count + 1, sizeof *found);
   if (!found) {
     return fail(recovery->error, WEIR_ERROR_MEMORY, ENOMEM, recovery->held->path, "out of memory to recover %s",
                 recovery->held->path);
@@ -426,7 +426,7 @@ static spent_ring vouch(const recovery *recovery) {
 
 weir_status recover(const recovery_site *site, weir_recovery *report, recovered *recovered, weir_error *error) {
   const log_lock *held = site->held;
-  recovery *recovery = calloc(1, sizeof *recovery);
+  recovery *recovery = (struct recovery *)calloc(1, sizeof *recovery);
   if (!recovery) {
     return fail(error, WEIR_ERROR_MEMORY, ENOMEM, held->path, "out of memory to recover %s", held->path);
   }

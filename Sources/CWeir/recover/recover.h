@@ -14,7 +14,7 @@
 typedef struct recovery_site {
   const log_lock *held;
   const weir_options *options;
-  retention *retention;    /* null: no bounds */
+  struct retention *retention;    /* null: no bounds */
   uint64_t *next_prepared; /* atomic: numbers files in the making */
   uint64_t start_offset;   /* retention removed all lower offsets before this opening */
 } recovery_site;

@@ -30,17 +30,17 @@ typedef struct leftovers {
 typedef struct recovery {
   const recovery_site *site;
   const log_lock *held; /* the site's */
-  orphan *orphan;  /* the dead process's ring; null: there is none to recover */
+  struct orphan *orphan;  /* the dead process's ring; null: there is none to recover */
   uint8_t *ring_header; /* the first page of the ring, mapped, for the flag in it: see orphan_ring_sync_failed */
   orphan_types types;
-  redo redo;
+  struct redo redo;
   uint8_t boot_id[16]; /* of the running kernel */
   ring_place place; /* where the dead process's ring is, or was */
-  drained drained;
+  struct drained drained;
   segment_list list;       /* of the sealed segments only the last: see segment_list_tail */
   int whole_list;          /* `list` has all sealed segments */
   uint64_t first_unsealed; /* index in list */
-  leftovers leftovers;
+  struct leftovers leftovers;
   weir_recovery *report;
   weir_error *error;
   segment_end last;      /* the last sealed segment */

@@ -140,7 +140,7 @@ static int end_segment(redo *redo) {
   if (error == 0) error = unreported_store(redo->site->held, redo->found, redo->next_offset);
   if (error != 0) return error;
   segment *full = redo->active;
-  gap_total *totals = malloc(full->totals * sizeof *totals + 1);
+  gap_total *totals = (gap_total *)malloc(full->totals * sizeof *totals + 1);
   if (!totals) return -ENOMEM;
   uint32_t count = collect_totals(redo, totals, full->totals);
   segment_seal(full, redo->next_offset, totals, count, &redo->ring->calibration);
@@ -263,7 +263,8 @@ static int keep_damaged(redo *redo, const orphan_item *item) {
 static void count_notice(redo *redo, const orphan_item *item) {
   segment *active = redo->active;
   if (item->kind == ORPHAN_GAP) {
-    uint64_t *reported = &redo->reported[item->lane < WEIR_MAX_LANES ? item->lane : WEIR_MAX_LANES][item->reason];
+    uint32_t row = item->lane < WEIR_MAX_LANES ? item->lane : (uint32_t)WEIR_MAX_LANES;
+    uint64_t *reported = &redo->reported[row][item->reason];
     if (*reported == 0 && active->totals < segment_most_totals(active->capacity)) active->totals++;
     *reported += item->dropped;
     redo->dropped[item->reason] += item->dropped;

@@ -32,7 +32,7 @@ static int keep_definition(unsealed *found, const definition_header *entry) {
   /* More than a seal can hold is more than any writer defines. */
   if (total > MOST_DEFINITIONS_BYTES) return 0;
   if (total > found->definitions_room) {
-    uint8_t *grown = realloc(found->definitions, total * 2);
+    uint8_t *grown = (uint8_t *)realloc(found->definitions, total * 2);
     if (!grown) return -ENOMEM;
     found->definitions = grown;
     found->definitions_room = total * 2;
@@ -157,7 +157,7 @@ static int keep_totals(unsealed *found, const drained *drained) {
   for (uint32_t row = 0; row <= WEIR_MAX_LANES; row++) {
     for (uint32_t reason = 1; reason < WEIR_DROP_REASONS; reason++) count += drained->reported[row][reason] > 0;
   }
-  found->totals = calloc(count + 1, sizeof *found->totals);
+  found->totals = (gap_total *)calloc(count + 1, sizeof *found->totals);
   if (!found->totals) return -ENOMEM;
   for (uint32_t row = 0; row <= WEIR_MAX_LANES; row++) {
     uint32_t lane = row < WEIR_MAX_LANES ? row : (uint32_t)NOTICE_LANE;
@@ -234,7 +234,7 @@ static int write_seal(unsealed *found, int fd, const orphan_types *types) {
   found->summary.flags = SEAL_RECOVERED;
   found->summary.definition_bytes = (uint32_t)found->definitions_bytes;
   uint64_t bytes = segment_seal_bytes(found->definitions_bytes, found->summary.totals);
-  uint8_t *seal = calloc(1, bytes);
+  uint8_t *seal = (uint8_t *)calloc(1, bytes);
   if (!seal) return -ENOMEM;
   const block_owner owner = {found->log_id, found->salt, found->opening};
   segment_build_seal(seal, found->end, owner, &found->summary, found->definitions,
@@ -293,10 +293,10 @@ int unsealed_seal(unsealed *found, int directory, const segment_name *name, cons
 
 static int copy_bytes(int from, int to, uint64_t bytes) {
   enum { CHUNK = 1 << 18 };
-  uint8_t *chunk = malloc(CHUNK);
+  uint8_t *chunk = (uint8_t *)malloc(CHUNK);
   int64_t count = chunk ? 1 : -ENOMEM;
   for (uint64_t at = 0; at < bytes && count > 0; at += (uint64_t)count) {
-    count = sys_read_at(from, chunk, bytes - at < CHUNK ? bytes - at : CHUNK, at);
+    count = sys_read_at(from, chunk, bytes - at < CHUNK ? bytes - at : (uint64_t)CHUNK, at);
     int error = count > 0 ? sys_write_at(to, chunk, (uint64_t)count, at) : 0;
     if (error != 0) count = error;
   }

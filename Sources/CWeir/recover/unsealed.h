@@ -39,7 +39,7 @@ typedef struct unsealed {
   uint64_t next_offset;
   uint64_t damaged_end; /* the offset after the last one in a damaged block */
   seal_summary summary;
-  calibration calibration;
+  struct calibration calibration;
   uint8_t *definitions;
   uint64_t definitions_bytes;
   uint64_t definitions_room;

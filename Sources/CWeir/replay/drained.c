@@ -90,7 +90,7 @@ static uint64_t take_notices(drained *drained, const segment_scan *scan) {
     uint64_t total, dropped;
     if (record.type == WEIR_TYPE_GAP &&
         notice_read_gap(scan->payload + at + sizeof record, record.length, &lane, &reason, &total, &dropped)) {
-      uint32_t row = lane < WEIR_MAX_LANES ? lane : WEIR_MAX_LANES;
+      uint32_t row = lane < WEIR_MAX_LANES ? lane : (uint32_t)WEIR_MAX_LANES;
       raise_to(&drained->reported[row][reason], total);
       if (records != RECORDS_UNKNOWN && reason == WEIR_LOST_OVERWRITTEN) records += dropped;
     } else if (record.type == WEIR_TYPE_HOLE && records != RECORDS_UNKNOWN) {
@@ -146,7 +146,7 @@ int drained_sealed(drained *drained, const segment_scan *scan) {
     const gap_total *totals = scan_seal_totals(scan);
     for (uint32_t i = 0; i < seal->totals; i++) {
       if (totals[i].reason >= WEIR_DROP_REASONS) continue;
-      uint32_t row = totals[i].lane < WEIR_MAX_LANES ? totals[i].lane : WEIR_MAX_LANES;
+      uint32_t row = totals[i].lane < WEIR_MAX_LANES ? totals[i].lane : (uint32_t)WEIR_MAX_LANES;
       raise_to(&drained->reported[row][totals[i].reason], totals[i].total);
     }
   } else {

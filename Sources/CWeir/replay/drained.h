@@ -25,7 +25,7 @@ typedef struct drained {
   int unsealed;                         /* an unsealed segment of the opening was seen */
   int from_start;                       /* a lane that the log does not mention has drained nothing yet */
   int totals_known;                     /* `reported` has every total of the log; the ring's own are not needed */
-  calibration calibration;              /* of the last block of the opening; multiplier 0: none was seen */
+  struct calibration calibration;              /* of the last block of the opening; multiplier 0: none was seen */
   uint64_t log_end;                     /* the offset after the last event of all segments seen */
   uint64_t reported[WEIR_MAX_LANES + 1][WEIR_DROP_REASONS]; /* highest totals in gap records; last row: no lane */
 } drained;

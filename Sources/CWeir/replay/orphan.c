@@ -73,7 +73,7 @@ static uint32_t lanes_in_play(const orphan *ring) {
 
 static int read_controls(orphan *ring) {
   int error = 0;
-  ring->controls = calloc(ring->header.lane_count, sizeof *ring->controls);
+  ring->controls = (lane_control *)calloc(ring->header.lane_count, sizeof *ring->controls);
   if (!ring->controls) return -ENOMEM;
   /* A closed ring of another boot holds nothing, whatever its pages say. */
   if (ring->empty) memset(ring->header.unlaned_dropped, 0, sizeof ring->header.unlaned_dropped);
@@ -94,7 +94,7 @@ int orphan_read_ring(orphan *ring, int directory) {
 }
 
 int orphan_hold(int fd, const uint8_t running[16], orphan **made) {
-  orphan *ring = *made = calloc(1, sizeof *ring);
+  orphan *ring = *made = (orphan *)calloc(1, sizeof *ring);
   if (!ring) return -ENOMEM;
   ring->fd = fd;
   ring->held = 1;
@@ -181,7 +181,7 @@ void orphan_begin(orphan *ring) {
 
 int orphan_open(int directory, uint64_t log_id, orphan **made) {
   *made = NULL;
-  orphan *ring = malloc(sizeof *ring);
+  orphan *ring = (orphan *)malloc(sizeof *ring);
   if (!ring) return -ENOMEM;
   int error = open_orphan(ring, directory, log_id);
   if (error == 0) {
@@ -244,7 +244,7 @@ static void view_lane(orphan *ring, uint32_t lane) {
  */
 static int read_bytes(orphan *ring, int directory, uint64_t from, uint64_t to) {
   if (ring->viewed_bytes) return 0;
-  if (!ring->bytes) ring->bytes = malloc(ring->lane_room);
+  if (!ring->bytes) ring->bytes = (uint8_t *)malloc(ring->lane_room);
   if (!ring->bytes) return -ENOMEM;
   ring->view.data = ring->bytes;
   uint64_t lane = ring->header.lanes_at + ring->viewed * ring->header.lane_stride + LANE_CONTROL_BYTES;
@@ -405,10 +405,10 @@ static int next_gap(orphan *ring, orphan_item *item) {
     if (!unlaned && reason == WEIR_LOST_OVERWRITTEN) continue; /* no refusal: see evicted_gap */
     uint64_t total = unlaned ? ring->header.unlaned_dropped[reason] : control->dropped[reason - 1];
     uint64_t in_ring = unlaned ? ring->header.unlaned_reported[reason] : control->reported[reason - 1];
-    uint64_t row = unlaned ? WEIR_MAX_LANES : ring->gap_lane;
+    uint64_t row = unlaned ? (uint32_t)WEIR_MAX_LANES : ring->gap_lane;
     uint64_t reported = drained_reported(&ring->drained, (uint32_t)row, reason, in_ring);
     if (total <= reported) continue;
-    take_gap(ring, unlaned ? NOTICE_LANE : ring->gap_lane, reason, total, reported, item);
+    take_gap(ring, unlaned ? (uint32_t)NOTICE_LANE : ring->gap_lane, reason, total, reported, item);
     return 1;
   }
   return 0;
@@ -445,7 +445,7 @@ int orphan_types_region(const orphan *ring, uint8_t **region, uint64_t *bytes) {
   const ring_header *header = &ring->header;
   *bytes = ring->rebooted || header->types_end > header->types_bytes ? header->types_bytes : header->types_end;
   *bytes -= *bytes % 8; /* entries are multiples of eight; a damaged end is not */
-  *region = malloc(*bytes + 8);
+  *region = (uint8_t *)malloc(*bytes + 8);
   if (!*region) return -ENOMEM;
   int error = read_whole(ring->fd, *region, *bytes, header->types_at);
   if (error == 0) return 0;
@@ -467,7 +467,7 @@ static int take_definitions(definition_table *table, uint64_t opening, const uin
 }
 
 int orphan_definitions(int directory, uint64_t opening, definition_table *table) {
-  orphan *ring = calloc(1, sizeof *ring);
+  orphan *ring = (orphan *)calloc(1, sizeof *ring);
   if (!ring) return -ENOMEM;
   int error = 0;
   if (open_ring(ring, directory) == 0 && ring->header.opening == opening) {

@@ -39,8 +39,8 @@ typedef struct orphan {
   uint64_t inode;
   ring_header header;
   lane_control *controls;
-  calibration calibration; /* the one that recovery will use */
-  drained drained;
+  struct calibration calibration; /* the one that recovery will use */
+  struct drained drained;
   int rebooted;     /* it is of another boot, and was not closed */
   int empty;        /* it is of another boot, and was closed */
   int tail_reported;

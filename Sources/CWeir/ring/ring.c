@@ -1,6 +1,7 @@
 /* ring.c: see ring.h. */
 #include "ring/ring.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -40,7 +41,7 @@ static weir_status point_lanes(intake *intake, weir_error *error) {
   intake->lane_count = header->lane_count;
   intake->owned_lanes = header->lane_count - header->spare_lanes;
   intake->first_overflow = intake->lanes_in_play = header->lane_count - header->overflow_lanes;
-  uint8_t *memory;
+  uint8_t *memory = NULL;
   int result = sys_map_wiped(intake->lane_count * sizeof(lane), &memory);
   if (result != 0) {
     return fail(error, WEIR_ERROR_MEMORY, ENOMEM, intake->held->path,
@@ -56,13 +57,13 @@ static weir_status point_lanes(intake *intake, weir_error *error) {
     lane->producer = (weir_lane){.data = (uint8_t *)view.data,
                                  .mask = view.capacity - 1,
                                  .tail = &lane->control->tail,
-                                 .own_tail = NULL, /* see overflow.c */
                                  .limit = 0, /* for one record, then overflow_find */
                                  .id_bits = (uint64_t)i << 48,
                                  .seed = view.seed,
                                  .record_bytes = (uint32_t)view.record_bytes,
                                  .borrowed = i >= intake->owned_lanes,
                                  .clock = header->clock,
+                                 .own_tail = NULL, /* see overflow.c */
                                  .log = &intake->producer};
   }
   return WEIR_OK;
@@ -166,7 +167,7 @@ static int remove_overflow(int fd, const ring_header *header) {
  */
 static int write_empty(int fd, int fresh, int holes, const ring_header *header, const uint8_t *definitions) {
   int error = sys_write_at(fd, header, sizeof *header, 0);
-  static const uint8_t zeros[LANE_CONTROL_BYTES];
+  static const uint8_t zeros[LANE_CONTROL_BYTES] = {0};
   uint32_t lanes = holes ? header->lane_count - header->overflow_lanes : header->lane_count;
   for (uint32_t i = 0; i < lanes && error == 0; i++) {
     error = sys_write_at(fd, zeros, sizeof zeros, header->lanes_at + i * header->lane_stride);
@@ -178,7 +179,7 @@ static int write_empty(int fd, int fresh, int holes, const ring_header *header, 
   if (error == 0) error = sys_write_at(fd, definitions, header->types_end, header->types_at);
   return error == 0 ? sys_sync_data(fd) : error;
 }
-_Static_assert(WEIR_TYPES_BYTES % LANE_CONTROL_BYTES == 0, "whole pages of zeros");
+static_assert(WEIR_TYPES_BYTES % LANE_CONTROL_BYTES == 0, "whole pages of zeros");
 
 /*
  * Opens the file that becomes the ring, under its temporary name. A drained ring of the same size, or of the size
@@ -421,7 +422,7 @@ static weir_status create_at(intake *intake, const ring_start *start, ring_heade
 }
 
 weir_status ring_create(intake *intake, const ring_start *start, weir_error *error) {
-  ring_header *header = calloc(1, sizeof *header);
+  ring_header *header = (ring_header *)calloc(1, sizeof *header);
   if (!header) {
     return fail(error, WEIR_ERROR_MEMORY, ENOMEM, intake->held->path, "out of memory to open %s", intake->held->path);
   }

@@ -19,7 +19,7 @@ typedef struct spent_ring {
 typedef struct ring_start {
   spent_ring spent;               /* the previous ring, whose file the new one may reuse */
   uint64_t base_offset;
-  const calibration *calibration; /* of the options' clock */
+  const struct calibration *calibration; /* of the options' clock */
 } ring_start;
 
 /* Makes a ring and maps it, in place of the previous one: only if `start` says that the previous ring is spent. */

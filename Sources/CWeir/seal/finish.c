@@ -34,7 +34,7 @@ static int cut(segment *segment) {
 /* Reads the bytes of a file that can't be synced into memory, before the kernel drops more of them. */
 static int keep(segment *segment) {
   if (segment->kept) return 0;
-  uint8_t *kept = malloc(segment->at);
+  uint8_t *kept = (uint8_t *)malloc(segment->at);
   if (!kept) return -ENOMEM;
   int64_t count = sys_read_at(segment->fd, kept, segment->at, 0);
   if (count < 0) {

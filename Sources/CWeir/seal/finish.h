@@ -9,7 +9,7 @@
 
 /* What segments are finished with. */
 typedef struct finisher {
-  retention *retention;    /* null: no bounds */
+  struct retention *retention;    /* null: no bounds */
   uint64_t *next_prepared; /* atomic: numbers files in the making */
   uint64_t *sync_failed;   /* becomes 1 where a sync fails: see ring_sync_failed. Null: nobody notes it */
   void (*named)(struct batcher *batcher, uint64_t base); /* called for each segment whose sealed name is on the disk */

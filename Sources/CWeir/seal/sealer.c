@@ -230,7 +230,7 @@ static int sync_files(sealer *sealer, uint64_t offset) {
   uint64_t target = sealer->queued;
   retry(sealer);
   for (uint64_t left; (left = target - sealer->finished - length(sealer->stuck)) > 0;) {
-    finish_all(sealer, take_done(sealer, left < MOST_AT_ONCE ? left : MOST_AT_ONCE));
+    finish_all(sealer, take_done(sealer, left < MOST_AT_ONCE ? left : (uint32_t)MOST_AT_ONCE));
   }
   int error = sealer->stuck ? sealer->stuck_error : 0;
   if (error == 0 && active && active->base_offset < offset) error = sync_active(sealer, active);
@@ -410,7 +410,7 @@ static void finish_work(sealer *sealer) {
 }
 
 static void *sealer_main(void *argument) {
-  sealer *sealer = argument;
+  sealer *sealer = (struct sealer *)argument;
   pthread_mutex_lock(&sealer->worker.mutex);
   while (!sealer->worker.stopping) {
     uint64_t due = take_step(sealer);

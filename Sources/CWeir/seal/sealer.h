@@ -43,10 +43,10 @@ enum { MAX_DAMAGED_BYTES = 4 << 20 };
 
 /* Guarded by the worker's mutex, but for what is atomic or the drainer's. */
 typedef struct sealer {
-  intake *intake;
-  finisher finisher;
+  struct intake *intake;
+  struct finisher finisher;
   int serves;                /* from sealer_start to sealer_stop: waits are taken */
-  worker worker;             /* `settled`: a wait is over, or older segments were removed */
+  struct worker worker;             /* `settled`: a wait is over, or older segments were removed */
   segment *active;           /* the one that the drainer fills; null: none. Only the drainer changes it */
   segment *first_done;       /* full segments, oldest first */
   segment *last_done;

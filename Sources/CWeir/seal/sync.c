@@ -87,7 +87,7 @@ weir_status weir_durable_notify(weir_log *producer, weir_id id,
     return fail(error, WEIR_ERROR_INVALID, 0, intake->held->path,
                 "there is no function to tell when an event of %s is durable", intake->held->path);
   }
-  sync_wait *wait = calloc(1, sizeof *wait);
+  sync_wait *wait = (sync_wait *)calloc(1, sizeof *wait);
   if (!wait) {
     return fail(error, WEIR_ERROR_MEMORY, ENOMEM, intake->held->path, "out of memory to wait for %s",
                 intake->held->path);

@@ -94,7 +94,7 @@ static int take_index(batch_source *source, const uint8_t *data, uint64_t bytes,
   state = crc_extend(state, data + offsetof(batch_index, flags), bytes - offsetof(batch_index, flags));
   if (crc_end(state) != index.crc) return 0;
   if (index.flags & ~(uint32_t)BATCH_COLUMNS) return -ENOTSUP;
-  batch_block *entries = malloc(index.block_count * sizeof *entries);
+  batch_block *entries = (batch_block *)malloc(index.block_count * sizeof *entries);
   if (!entries) return -ENOMEM;
   memcpy(entries, data + sizeof index, index.block_count * sizeof *entries);
   if (!index_is_possible(source, &index, entries, frame_bytes)) {
@@ -112,7 +112,7 @@ static int take_index(batch_source *source, const uint8_t *data, uint64_t bytes,
 /* Reads and takes the user data at [at, at + bytes) of the file, which follow the skippable frame's header. */
 static int read_index(batch_source *source, uint64_t at, uint64_t bytes) {
   if (bytes > MOST_INDEX_BYTES || at < BATCH_SKIPPABLE_BYTES) return 0;
-  uint8_t *data = malloc(bytes + 1);
+  uint8_t *data = (uint8_t *)malloc(bytes + 1);
   if (!data) return -ENOMEM;
   int64_t got = file_bytes_read(&source->file, data, bytes, at);
   int result = got < 0 ? (int)got : 0;
@@ -154,12 +154,12 @@ static void drop_spans(batch_source *source) {
 static int add_span(batch_source *source, uint64_t position, uint64_t end, uint32_t bytes) {
   if (source->span_count == source->span_room) {
     uint64_t room = source->span_room ? source->span_room * 2 : 64;
-    batch_span *spans = realloc(source->spans, room * sizeof *spans);
+    batch_span *spans = (batch_span *)realloc(source->spans, room * sizeof *spans);
     if (!spans) return -ENOMEM;
     source->spans = spans;
     source->span_room = room;
     if (source->form.linked) {
-      uint8_t *histories = realloc(source->histories, room * BATCH_HISTORY_BYTES);
+      uint8_t *histories = (uint8_t *)realloc(source->histories, room * BATCH_HISTORY_BYTES);
       if (!histories) return -ENOMEM;
       source->histories = histories;
     }
@@ -199,7 +199,7 @@ static int spans_by_sizes(batch_source *source) {
   source->frame_bytes = 0;
   if (!form->right || form->linked || most == 0 || most > MAX_SEGMENT_BYTES) return 0;
   for (;;) {
-    const uint8_t *bytes;
+    const uint8_t *bytes = NULL;
     uint32_t word;
     int64_t got = unpack_get(source, at, SIZE_BYTES, 0, &bytes);
     if (got < 0) return (int)got;
@@ -227,7 +227,7 @@ static int spans_by_sizes(batch_source *source) {
 /* Copies the last bytes of `history` and then `bytes` to before `block`. Answers how many. */
 static uint32_t keep_history(uint8_t *block, uint32_t history, uint32_t bytes) {
   uint64_t all = (uint64_t)history + bytes;
-  uint32_t kept = all < BATCH_HISTORY_BYTES ? (uint32_t)all : BATCH_HISTORY_BYTES;
+  uint32_t kept = all < BATCH_HISTORY_BYTES ? (uint32_t)all : (uint32_t)BATCH_HISTORY_BYTES;
   memmove(block - kept, block + bytes - kept, kept);
   return kept;
 }
@@ -268,7 +268,7 @@ static int look_through(batch_source *source, uint8_t *block) {
 }
 
 static int spans_by_content(batch_source *source) {
-  uint8_t *bytes = malloc(BATCH_HISTORY_BYTES + (uint64_t)source->form.block_bytes);
+  uint8_t *bytes = (uint8_t *)malloc(BATCH_HISTORY_BYTES + (uint64_t)source->form.block_bytes);
   if (!bytes) return -ENOMEM;
   drop_spans(source);
   source->exact = 0;
@@ -332,7 +332,7 @@ int batch_frame_vouches(const batch_source *source) {
   uint64_t bytes = word & ~STORED_AS_IT_IS;
   if (bytes == 0 || bytes > form->block_bytes) return 0;
   uint64_t count = form->header_bytes + SIZE_BYTES + bytes + (form->checksums ? CHECKSUM_BYTES : 0);
-  uint8_t *packed = malloc(count), *content = malloc(form->block_bytes);
+  uint8_t *packed = (uint8_t *)malloc(count), *content = (uint8_t *)malloc(form->block_bytes);
   int result = packed && content ? 0 : -ENOMEM;
   if (result == 0) {
     got = file_bytes_read(&source->file, packed, count, 0);

@@ -26,13 +26,15 @@ static int unpack_span(batch_source *source, uint64_t index, uint8_t *to) {
   batch_span *span = &source->spans[index];
   uint32_t made = 0, before = 0;
   if (source->histories) {
-    before = span->content < BATCH_HISTORY_BYTES ? (uint32_t)span->content : BATCH_HISTORY_BYTES;
+    before = span->content < BATCH_HISTORY_BYTES ? (uint32_t)span->content : (uint32_t)BATCH_HISTORY_BYTES;
     memcpy(to - before, source->histories + (index + 1) * BATCH_HISTORY_BYTES - before, before);
   }
   for (uint64_t position = span->position; made < span->bytes;) {
     uint32_t left = span->bytes - made, room = left, history = 0;
     if (!source->exact && room > source->form.block_bytes) room = source->form.block_bytes;
-    if (source->histories) history = before + made < BATCH_HISTORY_BYTES ? before + made : BATCH_HISTORY_BYTES;
+    if (source->histories) {
+      history = before + made < BATCH_HISTORY_BYTES ? before + made : (uint32_t)BATCH_HISTORY_BYTES;
+    }
     unpacked block;
     int error = unpack_block(source, position, span->end, source->exact, to + made, room, history, &block);
     if (error != 0) return error;
@@ -75,7 +77,7 @@ static int load(batch_source *source, uint64_t index, const uint8_t **bytes) {
     }
     if (each->used < oldest->used) oldest = each;
   }
-  if (!oldest->bytes) oldest->bytes = malloc(BATCH_HISTORY_BYTES + (uint64_t)largest_span(source));
+  if (!oldest->bytes) oldest->bytes = (uint8_t *)malloc(BATCH_HISTORY_BYTES + (uint64_t)largest_span(source));
   if (!oldest->bytes) return -ENOMEM;
   oldest->used = 0;
   int error = unpack_span(source, index, oldest->bytes + BATCH_HISTORY_BYTES);
@@ -94,7 +96,7 @@ static int read_head(batch_source *source, void *to, uint64_t count) {
   for (int i = 0; i < BATCH_CACHED; i++) {
     if (source->cache[i].used > 0 && source->cache[i].span == 0) return 0;
   }
-  int given = unpack_head(source, first->position, first->end, to, (uint32_t)count);
+  int given = unpack_head(source, first->position, first->end, (uint8_t *)to, (uint32_t)count);
   if (given == 1) source->head_given = 1;
   return given;
 }
@@ -113,7 +115,7 @@ int64_t batch_source_read(batch_source *source, void *to, uint64_t count, uint64
   if (head != 0) return head < 0 ? head : (int64_t)count;
   while (done < count) {
     uint64_t index = span_at(source, at + done);
-    const uint8_t *bytes;
+    const uint8_t *bytes = NULL;
     int error = load(source, index, &bytes);
     if (error != 0) return error;
     const batch_span *span = &source->spans[index];
@@ -158,7 +160,7 @@ void batch_source_place(const batch_source *source, uint64_t from, uint64_t to, 
 /* ---- Opening and closing ----------------------------------------------------------------------------------------- */
 
 int batch_source_open(file_bytes file, batch_source **source) {
-  batch_source *made = calloc(1, sizeof *made);
+  batch_source *made = (batch_source *)calloc(1, sizeof *made);
   *source = NULL;
   if (!made) return -ENOMEM;
   made->file = file;

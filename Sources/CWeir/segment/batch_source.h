@@ -61,7 +61,7 @@ typedef struct cached_span {
 } cached_span;
 
 typedef struct batch_source {
-  file_bytes file; /* compressed */
+  struct file_bytes file; /* compressed */
   uint64_t file_bytes;
   uint64_t content_bytes;
   frame_form form;

@@ -15,7 +15,7 @@ typedef struct contents {
   int header_valid;
   uint32_t flags;   /* of the header */
   uint8_t boot_id[16];     /* of the boot in which the events were captured; zeros: not known */
-  calibration calibration; /* of the seal, or if that is damaged of the last block. Multiplier 0: not known */
+  struct calibration calibration; /* of the seal, or if that is damaged of the last block. Multiplier 0: not known */
   seal_summary summary;
   uint64_t lost; /* events that were not delivered */
 } contents;

@@ -21,7 +21,7 @@ static definition_slot *find_slot(definition_slot *slots, uint64_t room, uint32_
 static int make_room(definition_table *table) {
   if (table->slot_count * 2 < table->slot_room) return 0;
   uint64_t room = table->slot_room ? table->slot_room * 2 : 64;
-  definition_slot *slots = calloc(room, sizeof *slots);
+  definition_slot *slots = (definition_slot *)calloc(room, sizeof *slots);
   if (!slots) return -ENOMEM;
   for (uint64_t i = 0; i < table->slot_room; i++) {
     const definition_slot *old = &table->slots[i];
@@ -48,7 +48,7 @@ static int is_equal(const definition *known, const definition_header *header, co
 static int make_room_for_known(definition_table *table) {
   if (table->known_count * 2 < table->known_room) return 0;
   uint64_t room = table->known_room ? table->known_room * 2 : 64;
-  definition **known = calloc(room, sizeof *known);
+  definition **known = (definition **)calloc(room, sizeof *known);
   if (!known) return -ENOMEM;
   for (uint64_t i = 0; i < table->known_room; i++) {
     if (!table->known[i]) continue;
@@ -65,7 +65,7 @@ static int make_room_for_known(definition_table *table) {
 static definition *make_definition(const definition_header *header, const uint8_t *text, uint64_t hash,
                                    uint64_t number) {
   uint64_t bytes = text_bytes(header);
-  definition *made = malloc(sizeof *made + bytes);
+  definition *made = (definition *)malloc(sizeof *made + bytes);
   if (!made) return NULL;
   uint8_t *copy = (uint8_t *)(made + 1);
   memcpy(copy, text, bytes);

@@ -27,7 +27,7 @@ typedef struct definition {
 
 typedef struct definition_slot {
   uint32_t number;        /* within the opening */
-  definition *definition; /* null: free */
+  struct definition *definition; /* null: free */
 } definition_slot;
 
 /* Starts as all zeros. */

@@ -7,7 +7,7 @@
 
 static int make_room(read_buffer *buffer, uint64_t bytes) {
   if (bytes <= buffer->room) return 0;
-  uint8_t *grown = realloc(buffer->bytes, bytes);
+  uint8_t *grown = (uint8_t *)realloc(buffer->bytes, bytes);
   if (!grown) return -ENOMEM;
   buffer->bytes = grown;
   buffer->room = bytes;
@@ -20,7 +20,7 @@ static int move(read_buffer *buffer, read_buffer_read *read, const void *source,
   int follows = position >= buffer->from && position - buffer->from <= buffer->count && buffer->count > 0;
   if (follows) {
     kept = buffer->count - (position - buffer->from);
-    buffer->ahead = buffer->ahead < READ_AHEAD_MOST / 2 ? buffer->ahead * 2 : READ_AHEAD_MOST;
+    buffer->ahead = buffer->ahead < READ_AHEAD_MOST / 2 ? buffer->ahead * 2 : (uint64_t)READ_AHEAD_MOST;
   } else {
     buffer->ahead = READ_AHEAD_LEAST;
   }

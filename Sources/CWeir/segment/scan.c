@@ -1,7 +1,9 @@
 /* scan.c: see scan.h. Goes from block to block; scan_block.c decides whether a block is good. */
 #include "segment/scan.h"
 
+#include <assert.h>
 #include <errno.h>
+#include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +16,7 @@
 
 enum { CHUNK_BYTES = 1 << 20, HEADER_ROOM = SEGMENT_HEADER_BYTES + sizeof(lane_mark) * WEIR_MAX_LANES };
 
-_Static_assert((int)HEADER_ROOM <= (int)BATCH_HEAD_BYTES, "a header is read without the rest of its LZ4 block");
+static_assert((int)HEADER_ROOM <= (int)BATCH_HEAD_BYTES, "a header is read without the rest of its LZ4 block");
 
 /* ---- Looking further ------------------------------------------------------------------------------------------- */
 
@@ -83,7 +85,7 @@ static int find_header(search *search, uint64_t from, uint64_t *found) {
  * last byte that is not zero; or a negative errno.
  */
 static int find_block(segment_scan *scan, uint64_t from, block_header *header, uint64_t *used) {
-  search search = {.scan = scan, .chunk = malloc(CHUNK_BYTES), .used = from};
+  search search = {.scan = scan, .chunk = (uint8_t *)malloc(CHUNK_BYTES), .used = from};
   if (!search.chunk) return -ENOMEM;
   int result;
   uint64_t at = from;
@@ -244,7 +246,7 @@ scan_result scan_next(segment_scan *scan, int resync, scan_damage *damage) {
 
 int scan_peek(segment_scan *scan, block_header *header) {
   if (scan->sealed || scan->position > scan->file_bytes || scan->file_bytes - scan->position < sizeof *header) return 0;
-  const uint8_t *bytes;
+  const uint8_t *bytes = NULL;
   int64_t got = source_get(&scan->source, &scan->buffer, scan->position, sizeof *header, 0, &bytes);
   if (got < (int64_t)sizeof *header) return got < 0 ? (int)got : 0;
   memcpy(header, bytes, sizeof *header);
@@ -281,7 +283,7 @@ static void free_buffers(segment_scan *scan) {
 void scan_again_close(segment_scan *again) { free_buffers(again); }
 
 void scan_seek(segment_scan *scan, uint64_t offset) {
-  uint64_t position, base;
+  uint64_t position = 0, base = 0;
   block_header header;
   if (!scan->header_valid || !source_seek(&scan->source, offset, &position, &base)) return;
   if (position % 8 != 0 || position <= scan->position) return;
@@ -300,7 +302,7 @@ static int read_seal(segment_scan *scan, block_header *seal) {
   if (end % 8 != 0 || end < scan->start + sizeof *seal + sizeof(seal_summary) + SEAL_POSITION_BYTES) return -1;
   /* Read the file's end at once: most seals are in it. */
   uint64_t from = end > READ_AHEAD_LEAST ? end - READ_AHEAD_LEAST : 0;
-  const uint8_t *bytes;
+  const uint8_t *bytes = NULL;
   read_buffer_forget(&scan->buffer);
   int64_t got = source_get(&scan->source, &scan->buffer, from, end - from, 0, &bytes);
   if (got < (int64_t)(end - from)) return -1;
@@ -398,7 +400,8 @@ static void open_by_index(segment_scan *scan, scan_damage *damage) {
   scan->header.opening = index->opening;
   scan->header.log_id = index->log_id;
   scan->header.base_offset = index->base_offset;
-  scan->start = damage->to = SEGMENT_HEADER_BYTES < scan->file_bytes ? SEGMENT_HEADER_BYTES : scan->file_bytes;
+  scan->start = damage->to =
+      SEGMENT_HEADER_BYTES < scan->file_bytes ? (uint64_t)SEGMENT_HEADER_BYTES : scan->file_bytes;
 }
 
 /*
@@ -471,7 +474,7 @@ static int is_newer(segment_scan *scan) {
 
 /* Reads the header, of `*length`, and bytes after it into HEADER_ROOM bytes: 1; 0: it is wrong; or a negative errno. */
 static int take_segment_header(segment_scan *scan, uint8_t *bytes, uint64_t *length) {
-  const uint8_t *there;
+  const uint8_t *there = NULL;
   int64_t got = source_get(&scan->source, &scan->buffer, 0, HEADER_ROOM, 0, &there);
   if (got < 0) return (int)got;
   memset(bytes, 0, HEADER_ROOM);
@@ -484,7 +487,7 @@ static int take_segment_header(segment_scan *scan, uint8_t *bytes, uint64_t *len
 }
 
 static int read_segment_header(segment_scan *scan, uint64_t base_from_name, scan_damage *damage) {
-  _Alignas(8) uint8_t bytes[HEADER_ROOM];
+  alignas(8) uint8_t bytes[HEADER_ROOM];
   uint64_t length;
   int right = take_segment_header(scan, bytes, &length);
   if (right == 0 && source_doubt_head(&scan->source)) {

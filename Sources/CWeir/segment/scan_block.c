@@ -99,7 +99,7 @@ static const char *records_problem(const uint8_t *payload, const block_header *h
   record_walk walk = {0, 0};
   int filled = 1;
   for (uint64_t at = 0; at < bytes;) {
-    uint64_t count = bytes - at < PIECE_BYTES ? bytes - at : PIECE_BYTES;
+    uint64_t count = bytes - at < PIECE_BYTES ? bytes - at : (uint64_t)PIECE_BYTES;
     state = crc_extend(state, payload + at, count);
     at += count;
     filled = filled && walk_records(&walk, payload, bytes, at);
@@ -141,7 +141,7 @@ static const char *payload_problem(const uint8_t *payload, const block_header *h
 static int restore_rows(segment_scan *scan, const uint8_t *payload, const block_header *header) {
   uint64_t scratch = columns_scratch_bytes(header->count), room = scratch + header->payload_bytes;
   if (room > scan->rows_room) {
-    uint8_t *rows = malloc(room);
+    uint8_t *rows = (uint8_t *)malloc(room);
     if (!rows) return -ENOMEM;
     free(scan->rows);
     scan->rows = rows;
@@ -180,7 +180,7 @@ static int take_payload(segment_scan *scan, const uint8_t *payload, const block_
 
 int scan_block_read(segment_scan *scan, uint64_t position, block_header *header, const char **problem,
                       int *whole_header) {
-  const uint8_t *bytes;
+  const uint8_t *bytes = NULL;
   *whole_header = 0;
   *problem = "the file ends where a block should be";
   memset(header, 0, sizeof *header);

@@ -20,7 +20,7 @@
 #include "system/system.h"
 
 segment *segment_prepare(int directory, uint64_t number, uint64_t capacity, int *error) {
-  segment *made = calloc(1, sizeof *made);
+  segment *made = (segment *)calloc(1, sizeof *made);
   if (!made) {
     *error = -ENOMEM;
     return NULL;
@@ -161,7 +161,7 @@ int segment_append_definitions(segment *segment, const uint8_t *entries, uint64_
   uint64_t total = segment->definitions_bytes + bytes;
   if (total > segment->definitions_room) {
     uint64_t room = total * 2;
-    uint8_t *grown = realloc(segment->definitions, room);
+    uint8_t *grown = (uint8_t *)realloc(segment->definitions, room);
     if (!grown) return -ENOMEM;
     segment->definitions = grown;
     segment->definitions_room = room;

@@ -46,7 +46,7 @@ int64_t source_read(const segment_source *source, void *bytes, uint64_t count, u
 }
 
 static int64_t read_any(const void *source, void *bytes, uint64_t count, uint64_t at) {
-  return source_read(source, bytes, count, at);
+  return source_read((const segment_source *)source, bytes, count, at);
 }
 
 int64_t source_get(const segment_source *source, read_buffer *buffer, uint64_t position, uint64_t wanted, uint64_t next,

@@ -39,7 +39,7 @@ static uint32_t packed_size(const batch_source *source, uint32_t word, uint64_t 
 }
 
 static int64_t read_file(const void *file, void *bytes, uint64_t count, uint64_t at) {
-  return file_bytes_read(file, bytes, count, at);
+  return file_bytes_read((const file_bytes *)file, bytes, count, at);
 }
 
 int64_t unpack_get(batch_source *source, uint64_t position, uint64_t wanted, uint64_t next, const uint8_t **bytes) {
@@ -48,7 +48,7 @@ int64_t unpack_get(batch_source *source, uint64_t position, uint64_t wanted, uin
 
 int unpack_block(batch_source *source, uint64_t position, uint64_t end, int exact, uint8_t *to, uint32_t room,
                  uint32_t history, unpacked *out) {
-  const uint8_t *bytes;
+  const uint8_t *bytes = NULL;
   uint32_t word;
   *out = (unpacked){.damaged = 1};
   if (position > end || end - position < SIZE_BYTES) return 0;
@@ -84,7 +84,7 @@ int unpack_block(batch_source *source, uint64_t position, uint64_t end, int exac
 }
 
 int unpack_head(batch_source *source, uint64_t position, uint64_t end, uint8_t *to, uint32_t bytes) {
-  const uint8_t *packed;
+  const uint8_t *packed = NULL;
   uint32_t word;
   uint64_t enough = 2 * (uint64_t)bytes; /* LZ4 makes few bytes more of what it can't compress */
   int64_t got = unpack_get(source, position, SIZE_BYTES + enough, 0, &packed);

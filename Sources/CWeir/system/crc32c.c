@@ -134,7 +134,7 @@ static inline int folds(void) {
 #if defined(__x86_64__)
 
 enum { WIDE_BYTES = 32, WIDE_STEP_BYTES = 4 * WIDE_BYTES };
-#define WIDE static inline __attribute__((always_inline, target("avx2")))
+#define WIDE inline __attribute__((always_inline, target("avx2")))
 
 static inline int folds_wide(void) {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("vpclmulqdq");
@@ -149,19 +149,19 @@ static inline int folds_wide(void) {
 #define LATER_BY_64 UINT64_C(0x740eef02), UINT64_C(0x9e4addf8)
 #define LATER_BY_128 UINT64_C(0x6992cea2), UINT64_C(0x0d3b6092)
 
-WIDE __m256i shift_by(uint64_t first, uint64_t last) {
+static WIDE __m256i shift_by(uint64_t first, uint64_t last) {
   return _mm256_set_epi64x((long long)last, (long long)first, (long long)last, (long long)first);
 }
 
 /* `bytes`, moved to where `next` is, and `next`. In assembly, because compilers differ in the options they ask for. */
-WIDE __m256i fold_wide(__m256i bytes, __m256i shift, __m256i next) {
+static WIDE __m256i fold_wide(__m256i bytes, __m256i shift, __m256i next) {
   __m256i first, last;
   __asm__("vpclmulqdq $0x00, %2, %1, %0" : "=x"(first) : "x"(bytes), "x"(shift));
   __asm__("vpclmulqdq $0x11, %2, %1, %0" : "=x"(last) : "x"(bytes), "x"(shift));
   return _mm256_xor_si256(_mm256_xor_si256(first, last), next);
 }
 
-WIDE __m256i copy_wide(uint8_t *to, const uint8_t *from) {
+static WIDE __m256i copy_wide(uint8_t *to, const uint8_t *from) {
   __m256i bytes = _mm256_loadu_si256((const __m256i *)from);
   __asm__("" : "+x"(bytes)); /* keeps the compiler from reading the source again: see take_word */
   _mm256_storeu_si256((__m256i *)to, bytes);
@@ -251,7 +251,7 @@ static inline uint64_t extend_three(uint64_t state, const uint8_t *bytes, uint64
 }
 
 uint64_t crc_extend_plain(uint64_t state, const void *from, uint64_t count) {
-  const uint8_t *bytes = from;
+  const uint8_t *bytes = (const uint8_t *)from;
   for (; count >= 3 * PLAIN_LONG_BYTES; count -= 3 * PLAIN_LONG_BYTES, bytes += 3 * PLAIN_LONG_BYTES) {
     state = extend_three(state, bytes, PLAIN_LONG_BYTES, PLAIN_LONG_SHIFT);
   }
@@ -276,7 +276,8 @@ uint32_t crc_shift(uint32_t state, uint64_t count) {
 
 /* ---- Either ------------------------------------------------------------------------------------------------------ */
 
-uint64_t crc_extend(uint64_t state, const void *bytes, uint64_t count) {
+uint64_t crc_extend(uint64_t state, const void *from, uint64_t count) {
+  const uint8_t *bytes = (const uint8_t *)from;
   if (count < 3 * FOLDED_SHORT_BYTES) return take_one(state, NULL, bytes, count);
   return folds() ? take_folded(state, NULL, bytes, count) : crc_extend_plain(state, bytes, count);
 }

@@ -14,7 +14,7 @@
 /* The running state: start with CRC_START, extend, end with crc_end. */
 #define CRC_START UINT32_C(0xffffffff)
 static inline uint32_t crc_end(uint64_t state) { return ~(uint32_t)state; }
-uint64_t crc_extend(uint64_t state, const void *bytes, uint64_t count);
+uint64_t crc_extend(uint64_t state, const void *from, uint64_t count);
 
 /* The same for bytes that are few most of the time: without a call then. */
 static inline uint64_t crc_extend_inline(uint64_t state, const void *from, uint64_t count) {

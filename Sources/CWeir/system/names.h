@@ -425,6 +425,7 @@
 #define sys_watch_take weir_core_sys_watch_take
 #define sys_watch_wait weir_core_sys_watch_wait
 #define sys_write_at weir_core_sys_write_at
+#define thread_condition_make weir_core_thread_condition_make
 #define thread_start weir_core_thread_start
 #define thread_wait weir_core_thread_wait
 #define threadless_end weir_core_threadless_end

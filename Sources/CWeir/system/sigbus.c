@@ -94,7 +94,8 @@ static void pass_on(int signal, siginfo_t *info, void *context) {
   } else if (before_us.sa_handler != SIG_DFL && before_us.sa_handler != SIG_IGN) {
     before_us.sa_handler(signal);
   } else if (before_us.sa_handler == SIG_DFL || info->si_code > 0) { /* a fault can't be ignored */
-    struct sigaction plain = {.sa_handler = SIG_DFL};
+    struct sigaction plain = {0};
+    plain.sa_handler = SIG_DFL;
     sigaction(signal, &plain, NULL);
     if (info->si_code <= 0) raise(signal); /* sent by somebody: there is no instruction that would repeat it */
   }

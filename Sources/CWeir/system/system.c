@@ -5,6 +5,7 @@
 #include "system/failing.h"
 #include "weir_failing.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +37,14 @@
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
 #endif
 
-_Static_assert((int)AT_WORKING_DIRECTORY == AT_FDCWD, "the system's number for the working directory");
+#ifndef STATX_BTIME /* musl before 1.2.5 */
+#include <linux/stat.h>
+static int statx(int at, const char *name, int flags, unsigned mask, struct statx *status) {
+  return (int)syscall(SYS_statx, at, name, flags, mask, status);
+}
+#endif
+
+static_assert((int)AT_WORKING_DIRECTORY == AT_FDCWD, "the system's number for the working directory");
 
 #ifdef WEIR_FAULT_INJECTION
 /* An operation is called what its function is called in system.h, without the prefix that names.h puts in front. */
@@ -232,7 +240,7 @@ int sys_write_at(int fd, const void *bytes, uint64_t count, uint64_t at) {
   return 0;
 }
 
-static const uint8_t zeros[65536];
+static const uint8_t zeros[65536] = {0};
 
 /* Allocates by writing zeros, on file systems without fallocate. */
 static int allocate_by_writing(int fd, uint64_t bytes) {
@@ -375,19 +383,19 @@ static void *map_shared(int fd, uint64_t bytes) {
 int sys_map_lazily(int fd, uint64_t bytes, uint8_t **address) {
   FAULT();
   void *mapped = map_shared(fd, bytes);
-  OBSERVE(.fd = fd, .address = mapped, .bytes = bytes);
+  OBSERVE(.fd = fd, .address = (uint8_t *)mapped, .bytes = bytes);
   if (mapped == MAP_FAILED) return -errno;
   madvise(mapped, bytes, MADV_RANDOM); /* a disk that reads 8 MiB ahead would make 2,000 pages for one */
-  *address = mapped;
+  *address = (uint8_t *)mapped;
   return 0;
 }
 
 int sys_map(int fd, uint64_t bytes, uint8_t **address) {
   FAULT();
   void *mapped = map_shared(fd, bytes);
-  OBSERVE(.fd = fd, .address = mapped, .bytes = bytes);
+  OBSERVE(.fd = fd, .address = (uint8_t *)mapped, .bytes = bytes);
   if (mapped == MAP_FAILED) return -errno;
-  int error = sys_populate(mapped, bytes);
+  int error = sys_populate((uint8_t *)mapped, bytes);
   if (error != 0 && error != -EINVAL) {
     munmap(mapped, bytes);
     return error;
@@ -398,7 +406,7 @@ int sys_map(int fd, uint64_t bytes, uint8_t **address) {
       *page = *page;
     }
   }
-  *address = mapped;
+  *address = (uint8_t *)mapped;
   return 0;
 }
 
@@ -407,7 +415,7 @@ int sys_map_wiped(uint64_t bytes, uint8_t **address) {
   void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) return -errno;
   madvise(mapped, bytes, MADV_WIPEONFORK); /* where the kernel can't, a child made by fork() is told by its handlers */
-  *address = mapped;
+  *address = (uint8_t *)mapped;
   return 0;
 }
 
@@ -444,7 +452,7 @@ void sys_gather_pages(int fd, uint64_t bytes) {
   for (int i = 0; i < PIECES; i++) pieces[i] = (struct iovec){(void *)(uintptr_t)zeros, sizeof zeros};
   for (uint64_t at = 0; at + sizeof zeros <= bytes;) {
     uint64_t count = (bytes - at) / sizeof zeros;
-    ssize_t n = pwritev(fd, pieces, (int)(count < PIECES ? count : PIECES), (off_t)at);
+    ssize_t n = pwritev(fd, pieces, (int)(count < PIECES ? count : (uint64_t)PIECES), (off_t)at);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return;
     at += (uint64_t)n;
@@ -603,7 +611,7 @@ static int hex_digit(char c) {
 }
 
 int sys_same_boot(const uint8_t one[16], const uint8_t other[16]) {
-  static const uint8_t unknown[16];
+  static const uint8_t unknown[16] = {0};
   return memcmp(one, unknown, sizeof unknown) != 0 && memcmp(one, other, sizeof unknown) == 0;
 }
 

@@ -35,16 +35,25 @@ int thread_start(pthread_t *thread, void *(*main)(void *), void *argument, const
   return error == EAGAIN ? -ENOMEM : -error; /* no more threads: nothing that another writer could end */
 }
 
+/* With a clock of its own: musl has no pthread_cond_clockwait. */
+void thread_condition_make(pthread_cond_t *condition) {
+  pthread_condattr_t attributes;
+  pthread_condattr_init(&attributes);
+  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+  pthread_cond_init(condition, &attributes);
+  pthread_condattr_destroy(&attributes);
+}
+
 int thread_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, uint64_t deadline) {
   if (deadline == UINT64_MAX) return pthread_cond_wait(condition, mutex), 0;
   struct timespec until = {.tv_sec = (time_t)(deadline / 1000000000), .tv_nsec = (long)(deadline % 1000000000)};
-  return pthread_cond_clockwait(condition, mutex, CLOCK_MONOTONIC, &until) == ETIMEDOUT;
+  return pthread_cond_timedwait(condition, mutex, &until) == ETIMEDOUT;
 }
 
 void worker_make(worker *worker) {
   pthread_mutex_init(&worker->mutex, NULL);
-  pthread_cond_init(&worker->wakes, NULL);
-  pthread_cond_init(&worker->settled, NULL);
+  thread_condition_make(&worker->wakes);
+  thread_condition_make(&worker->settled);
 }
 
 void worker_free(worker *worker) {

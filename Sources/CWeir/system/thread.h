@@ -20,6 +20,9 @@ typedef struct worker {
 /* A thread that never takes one of the host's signals. 0 or a negative errno. */
 int thread_start(pthread_t *thread, void *(*main)(void *), void *argument, const char *name);
 
+/* pthread_cond_init, for thread_wait. */
+void thread_condition_make(pthread_cond_t *condition);
+
 /* As pthread_cond_wait, until `deadline` on the monotonic clock at most; UINT64_MAX: for ever. 1: it has passed. */
 int thread_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, uint64_t deadline);
 

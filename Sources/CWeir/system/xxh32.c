@@ -23,7 +23,7 @@ static inline uint32_t take(uint32_t state, const uint8_t *bytes) {
 }
 
 uint32_t xxh32(const void *from, uint64_t count) {
-  const uint8_t *bytes = from;
+  const uint8_t *bytes = (const uint8_t *)from;
   uint64_t left = count;
   uint32_t sum = PRIME_5;
   if (left >= 16) {
