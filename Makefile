@@ -26,6 +26,8 @@ help:
 	@echo 'make build         release build of the libraries and of the tool, $(BUILD)/release/weir'
 	@echo 'make demo          see it: capture, kill -9, everything is there (installs liblz4-dev, builds release)'
 	@echo 'make install       the C library, without Swift (PREFIX=, DESTDIR=); make install-tool: the tool'
+	@echo 'make amalgamation  the C library as one file, weir.c, and its reader alone: $(BUILD)/amalgamation'
+	@echo 'make deb           Debian packages of the C library and of the tool: $(BUILD)/deb'
 	@echo 'make test          every check: the C library, the Swift packages, the style (installs what it needs)'
 	@echo 'make test-c        the C checks alone'
 	@echo 'make test-swift    the Swift checks alone'
@@ -167,10 +169,12 @@ $(C)/libweir.a: $(C_OBJECTS)
 # ---- Checks and benchmarks -------------------------------------------------------------------------------------------
 
 include Packaging/packaging.mk
+include Packaging/amalgamation.mk
 include Tests/Packaging/packaging-tests.mk
 include Tests/swift.mk
 include Languages/Python/python.mk
 include Tests/C/c.mk
+include Tests/Amalgamation/amalgamation-tests.mk
 include Tests/Monitor/monitor.mk
 include Tests/Models/models.mk
 include Tests/Counts/counts.mk
