@@ -173,6 +173,7 @@ include Packaging/amalgamation.mk
 include Tests/Packaging/packaging-tests.mk
 include Tests/swift.mk
 include Languages/Python/python.mk
+include Languages/Go/go.mk
 include Tests/C/c.mk
 include Tests/Amalgamation/amalgamation-tests.mk
 include Tests/Monitor/monitor.mk

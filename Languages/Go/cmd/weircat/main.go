@@ -1,0 +1,140 @@
+// weircat prints logs, a line of JSON for each event.
+//
+//	weircat DIRECTORY...      events with their fields
+//	weircat --compare <names  reads names of directories from its standard input, a line each, and prints each log as
+//	                          readers are compared: Tests/Golden/README.md has the form
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+
+	"weir"
+)
+
+func main() {
+	out := bufio.NewWriterSize(os.Stdout, 1<<16)
+	if len(os.Args) == 2 && os.Args[1] == "--compare" {
+		compare(out)
+		return
+	}
+	if len(os.Args) < 2 {
+		fmt.Fprintln(os.Stderr, "usage: weircat DIRECTORY...\n       weircat --compare <names")
+		os.Exit(2)
+	}
+	failed := false
+	for _, directory := range os.Args[1:] {
+		if err := cat(out, directory); err != nil {
+			out.Flush()
+			fmt.Fprintln(os.Stderr, "weircat:", err)
+			failed = true
+		}
+	}
+	if out.Flush() != nil || failed {
+		os.Exit(1)
+	}
+}
+
+func cat(out *bufio.Writer, directory string) error {
+	log, err := weir.Open(directory)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	var line []byte
+	for log.Next() {
+		tell(log.Skipped())
+		line = appendEvent(line[:0], log.Event())
+		if _, err := out.Write(line); err != nil {
+			return err
+		}
+	}
+	tell(log.Skipped())
+	return log.Err()
+}
+
+func tell(skipped []weir.Skip) {
+	for _, skip := range skipped {
+		if skip.Count > 0 {
+			fmt.Fprintf(os.Stderr, "weircat: offsets %d to %d: %s (%s)\n", skip.First, skip.First+skip.Count-1, skip.Reason,
+				skip.File)
+		} else {
+			fmt.Fprintf(os.Stderr, "weircat: %s, byte %d: %s\n", skip.File, skip.Position, skip.Reason)
+		}
+	}
+}
+
+// A passed is a range of offsets that no event has: ranges that follow on one another are one line.
+type passed struct {
+	first, count uint64
+	removed      bool
+}
+
+func (p *passed) print(out *bufio.Writer) {
+	what := "missing"
+	if p.removed {
+		what = "removed"
+	}
+	if p.count > 0 {
+		fmt.Fprintf(out, "{\"%s\":%d,\"count\":%d}\n", what, p.first, p.count)
+	}
+	p.count = 0
+}
+
+// add joins what was passed over, and says whether any of it is damage.
+func (p *passed) add(out *bufio.Writer, skipped []weir.Skip) bool {
+	damaged := false
+	for _, skip := range skipped {
+		damaged = damaged || !skip.Removed && !skip.LeftOut
+		if skip.Count == 0 || skip.LeftOut {
+			continue
+		}
+		if p.count > 0 && p.removed == skip.Removed && p.first+p.count == skip.First {
+			p.count += skip.Count
+			continue
+		}
+		p.print(out)
+		*p = passed{skip.First, skip.Count, skip.Removed}
+	}
+	return damaged
+}
+
+func compare(out *bufio.Writer) {
+	names := bufio.NewScanner(os.Stdin)
+	for names.Scan() {
+		compareLog(out, names.Text())
+		out.WriteString(".\n")
+		out.Flush()
+	}
+}
+
+func compareLog(out *bufio.Writer, directory string) {
+	log, err := weir.Open(directory)
+	damaged := false
+	if err == nil {
+		var range_ passed
+		var line []byte
+		for log.Next() {
+			damaged = range_.add(out, log.Skipped()) || damaged
+			range_.print(out)
+			line = appendCompared(line[:0], log.Event())
+			out.Write(line)
+		}
+		damaged = range_.add(out, log.Skipped()) || damaged
+		range_.print(out)
+		err = log.Err()
+		log.Close()
+	}
+	end := "complete"
+	switch {
+	case errors.Is(err, weir.ErrVersion):
+		end = "newer"
+	case errors.Is(err, weir.ErrMissing):
+		end = "none"
+	case err != nil:
+		end = err.Error()
+	}
+	fmt.Fprintf(out, "{\"end\":%q,\"damaged\":%v}\n", end, damaged)
+}
