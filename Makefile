@@ -176,6 +176,7 @@ include Languages/Python/python.mk
 include Languages/Go/go.mk
 include Tests/C/c.mk
 include Tests/Amalgamation/amalgamation-tests.mk
+include Tests/Musl/musl.mk
 include Tests/Monitor/monitor.mk
 include Tests/Models/models.mk
 include Tests/Counts/counts.mk

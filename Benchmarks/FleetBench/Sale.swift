@@ -1,8 +1,13 @@
 // Sale: the event of all hosts, as Weir encodes it, and in the forms of producers without a log.
 
 #if Tool && NATS
-  import Glibc
   import Weir
+
+  #if canImport(Glibc)
+    import Glibc
+  #else
+    import Musl
+  #endif
 
   /// The event of capture-bench: a number, a double, a 32-bit integer and 20 bytes of text, encoded as `@Event` does.
   /// All but the number look random: real events don't pack too well either.

@@ -3,12 +3,6 @@
 import Synchronization
 import Weir
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Musl
-#endif
-
 /// Announces states in order, whichever threads notice them. A thread that notes a state while another thread announces
 /// waits until its own state is announced. If an observer notes a state, that state is announced after the current one.
 final class Announcements: Sendable {
@@ -29,7 +23,7 @@ final class Announcements: Sendable {
     /// The number of the last announced change.
     var told: UInt64 = 0
     /// The thread that announces.
-    var teller: pthread_t?
+    var teller: ThreadIdentity?
   }
 
   private struct Progress: Sendable {
@@ -94,7 +88,7 @@ final class Announcements: Sendable {
 
   func announce(_ change: Change) {
     enum Part { case tells, waits, isTold }
-    let me = pthread_self()
+    let me = ThreadIdentity.current
     let (number, part) = queue.change(wakes: false) { queue -> (UInt64, Part) in
       queue.lastNumber += 1
       queue.waiting.append((queue.lastNumber, change))
@@ -102,7 +96,7 @@ final class Announcements: Sendable {
         queue.teller = me
         return (queue.lastNumber, .tells)
       }
-      return (queue.lastNumber, pthread_equal(teller, me) != 0 ? .isTold : .waits)
+      return (queue.lastNumber, teller == me ? .isTold : .waits)
     }
     switch part {
     case .isTold: return

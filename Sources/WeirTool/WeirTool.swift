@@ -4,8 +4,13 @@
 #if Tool
   import ArgumentParser
   import Foundation
-  import Glibc
   import Weir
+
+  #if canImport(Glibc)
+    import Glibc
+  #else
+    import Musl
+  #endif
 
   struct RootCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

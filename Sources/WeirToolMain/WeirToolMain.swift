@@ -3,8 +3,10 @@
 
 #if Tool
   import WeirTool
-#else
+#elseif canImport(Glibc)
   import Glibc
+#else
+  import Musl
 #endif
 
 @main

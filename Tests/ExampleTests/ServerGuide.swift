@@ -83,10 +83,7 @@ extension ServerGuide {
     let scratch = try ScratchFolder()
     let tracker = try ServerGuide.openLog(of: "0", in: scratch.path)
     // snippet
-    switch tracker.track(Checkout.completed(order: 41, total: 19.90, items: 3, currency: "EUR", coupon: nil)) {
-    case .accepted(let id): try await tracker.durable(upTo: id)
-    case .dropped(let reason): print("not captured: \(reason)")
-    }
+    try await tracker.audit(Checkout.completed(order: 41, total: 19.90, items: 3, currency: "EUR", coupon: nil))
     // end
     #expect(tracker.durableOffset > 0)
     #expect(throws: WeirError.self) { try ServerGuide.openLog(of: "0", in: scratch.path) }

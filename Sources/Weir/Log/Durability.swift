@@ -29,14 +29,25 @@ extension Tracker {
   /// ```
   ///
   /// All callers that wait at the same time share one sync of the disk (group commit). Returns at once if the event is
-  /// already on disk. Blocks no thread. A cancelled task stops waiting.
+  /// already on disk. Blocks no thread. A cancelled task stops waiting. ``audit(_:timeout:)`` captures and waits in one
+  /// call.
   ///
   /// Throws a ``WeirError`` with the code `invalid` (this opening did not give the id), `io` (the disk failed; the
   /// unsynced data is copied to another file, so a second call may succeed), `noSpace` (the event stays in its lane),
   /// `lost` (the event was overwritten before it was in the log) or `closed`. Throws `CancellationError` if the task is
   /// cancelled.
-  public func durable(upTo id: EventID) async throws {
+  public func durable(upTo id: EventID) async throws { try await durable(upTo: id, timeout: nil) }
+
+  /// Throws `timeout` if the event is not on disk after `timeout`.
+  func durable(upTo id: EventID, timeout: Duration?) async throws {
     let waiting = Waiting()
+    let deadline = timeout.map { timeout in
+      Deadlines.shared.end(waiting, after: timeout) { [directory] in
+        let problem = "the event is not on disk after \(timeout.inWords): the disk is slow or stands still; try again"
+        return WeirError(.timeout, problem, path: directory)
+      }
+    }
+    defer { if let deadline { Deadlines.shared.remove(waiting, deadline) } }
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         guard waiting.begin(continuation) else { return }

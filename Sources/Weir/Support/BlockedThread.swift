@@ -20,9 +20,17 @@ package func startThread(_ name: String, _ body: sending @escaping () -> Void) t
   pthread_sigmask(SIG_SETMASK, &every, &before)
   defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
   let call = Unmanaged.passRetained(ThreadBody(name, body))
-  var thread = pthread_t()
+  #if canImport(Glibc)
+    var thread = pthread_t()
+  #else
+    var thread: pthread_t?
+  #endif
+  var attributes = pthread_attr_t()
+  pthread_attr_init(&attributes)
+  defer { pthread_attr_destroy(&attributes) }
+  raiseStack(&attributes)
   let error = pthread_create(
-    &thread, nil,
+    &thread, &attributes,
     { context in
       if let context { Unmanaged<ThreadBody>.fromOpaque(context).takeRetainedValue().run() }
       return nil
@@ -58,6 +66,15 @@ package func threadProcessorTime() -> Duration { .nanoseconds(weir_clock_read(CL
 package func lowerThreadPriority(to niceness: Int) {
   // 0 is PRIO_PROCESS, whose type differs between C libraries.
   _ = setpriority(0, 0, Int32(niceness))
+}
+
+/// Raises the stack to what the core gives its own threads. musl's default of 128 KiB is too little for a host's code.
+private func raiseStack(_ attributes: inout pthread_attr_t) {
+  let least = 1 << 20
+  var bytes = 0
+  if pthread_attr_getstacksize(&attributes, &bytes) != 0 || bytes < least {
+    pthread_attr_setstacksize(&attributes, least)
+  }
 }
 
 private final class ThreadBody {

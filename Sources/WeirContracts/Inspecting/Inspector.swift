@@ -66,7 +66,7 @@ public final class Inspector: Sendable {
     /// Whether callers have stopped waiting for the thread. Another opening may then follow the log, so the thread must
     /// write nothing from now on.
     var isGivenUp = false
-    var thread: pthread_t?
+    var thread: ThreadIdentity?
   }
 
   let shared: ConditionLock<Shared>
@@ -181,7 +181,7 @@ public final class Inspector: Sendable {
     let deadline = MonotonicTime.now.after(closingTime)
     let isOwnThread = shared.change { state in
       if state.deadline == nil { state.deadline = deadline }
-      return state.thread.map { pthread_equal($0, pthread_self()) != 0 } ?? false
+      return state.thread == .current
     }
     // The observer may close the tracker. Its thread ends after the observer returns, so the thread can't wait for
     // itself.

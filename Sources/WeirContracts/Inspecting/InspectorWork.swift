@@ -3,12 +3,6 @@
 import Logging
 import Weir
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Musl
-#endif
-
 /// The state and the loop of an inspector's thread.
 ///
 /// Sendable, although the compiler can't see it: the thread that opens the tracker makes it, and only the inspector's
@@ -90,7 +84,7 @@ final class InspectorWork: @unchecked Sendable {
 
   /// The body of the thread. Inspects until the end is requested.
   func run() {
-    shared.change { $0.thread = pthread_self() }
+    shared.change { $0.thread = .current }
     lowerThreadPriority(to: Self.niceness)
     var pause = Self.leastPause
     while true {

@@ -3,9 +3,14 @@
 #if Tool
   import ArgumentParser
   import Foundation
-  import Glibc
   import Weir
   import WeirJSON
+
+  #if canImport(Glibc)
+    import Glibc
+  #else
+    import Musl
+  #endif
 
   struct CatCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -3,10 +3,15 @@
 #if Tool
   import ArgumentParser
   import Foundation
-  import Glibc
   import Weir
   import WeirDelivery
   import WeirJSON
+
+  #if canImport(Glibc)
+    import Glibc
+  #else
+    import Musl
+  #endif
 
   struct DeadLettersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

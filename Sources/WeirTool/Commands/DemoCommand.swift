@@ -3,8 +3,13 @@
 #if Tool
   import ArgumentParser
   import Foundation
-  import Glibc
   import Weir
+
+  #if canImport(Glibc)
+    import Glibc
+  #else
+    import Musl
+  #endif
 
   struct DemoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

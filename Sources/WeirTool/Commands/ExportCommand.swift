@@ -3,9 +3,14 @@
 #if Tool
   import ArgumentParser
   import Foundation
-  import Glibc
   import Weir
   import WeirDelivery
+
+  #if canImport(Glibc)
+    import Glibc
+  #else
+    import Musl
+  #endif
 
   enum ExportFormat: String, CaseIterable, ExpressibleByArgument, Sendable {
     case jsonl

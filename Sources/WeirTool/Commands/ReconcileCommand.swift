@@ -3,10 +3,15 @@
 #if Tool
   import ArgumentParser
   import Foundation
-  import Glibc
   import Weir
   import WeirDelivery
   import WeirReconcile
+
+  #if canImport(Glibc)
+    import Glibc
+  #else
+    import Musl
+  #endif
 
   struct ReconcileCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -3,9 +3,14 @@
 #if Tool
   import ArgumentParser
   import Foundation
-  import Glibc
   import Weir
   import WeirDelivery
+
+  #if canImport(Glibc)
+    import Glibc
+  #else
+    import Musl
+  #endif
 
   enum InputFormat: String, CaseIterable, ExpressibleByArgument, Sendable {
     case lines

@@ -3,9 +3,14 @@
 #if Tool
   import ArgumentParser
   import Foundation
-  import Glibc
   import Weir
   import WeirContracts
+
+  #if canImport(Glibc)
+    import Glibc
+  #else
+    import Musl
+  #endif
 
   struct SchemaCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

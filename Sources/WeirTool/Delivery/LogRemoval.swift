@@ -2,9 +2,14 @@
 
 #if Tool
   import Foundation
-  import Glibc
   import Weir
   import WeirDelivery
+
+  #if canImport(Glibc)
+    import Glibc
+  #else
+    import Musl
+  #endif
 
   enum LogRemoval {
     /// Removes the log in `directory` as a whole. Otherwise returns the reason, and leaves the log as it is.

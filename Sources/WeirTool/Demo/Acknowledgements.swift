@@ -1,7 +1,11 @@
 // Acknowledgements: the line numbers that a recording child has printed, read from its pipe.
 
 #if Tool
-  import Glibc
+  #if canImport(Glibc)
+    import Glibc
+  #else
+    import Musl
+  #endif
 
   struct Acknowledgements {
     /// The numbers, in the order of their arrival.
@@ -30,7 +34,7 @@
         ]
         guard poll(&waiting, 2, -1) > 0, waiting[0].revents != 0 else { continue }
         let bytes = [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, filled in
-          filled = max(0, Glibc.read(descriptor, buffer.baseAddress, buffer.count))
+          filled = max(0, systemRead(descriptor, buffer))
         }
         if bytes.isEmpty { return }
         take(bytes)

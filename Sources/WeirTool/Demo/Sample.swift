@@ -3,7 +3,12 @@
 
 #if Tool
   import Foundation
-  import Glibc
+
+  #if canImport(Glibc)
+    import Glibc
+  #else
+    import Musl
+  #endif
 
   enum Sample {
     /// Returns the path of this program's executable.

@@ -2,7 +2,11 @@
 // are passed on as soon as they are available, so that a slow stream is recorded line by line.
 
 #if Tool
-  import Glibc
+  #if canImport(Glibc)
+    import Glibc
+  #else
+    import Musl
+  #endif
 
   final class InputFile {
     /// The maximum number of bytes of one read.
@@ -59,7 +63,7 @@
         }
         var problem: Int32 = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: Self.readBytes) { buffer, count in
-          let got = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+          let got = systemRead(descriptor, buffer)
           problem = got < 0 ? errno : 0
           count = max(got, 0)
         }

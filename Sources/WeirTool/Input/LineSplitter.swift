@@ -3,7 +3,11 @@
 // a last line without a newline.
 
 #if Tool
-  import Glibc
+  #if canImport(Glibc)
+    import Glibc
+  #else
+    import Musl
+  #endif
 
   /// Whole lines that were read together.
   struct LineChunk: Sendable {

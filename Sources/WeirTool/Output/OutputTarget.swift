@@ -3,7 +3,12 @@
 #if Tool
   import ArgumentParser
   import Foundation
-  import Glibc
+
+  #if canImport(Glibc)
+    import Glibc
+  #else
+    import Musl
+  #endif
 
   /// Writes bytes. A file is written under a temporary name in the same directory, synced, and renamed. The file is
   /// therefore complete when it has its name, and an earlier file of that name stays until then. An abandoned export

@@ -2,8 +2,13 @@
 // and at most ten times a second.
 
 #if Tool
-  import Glibc
   import Weir
+
+  #if canImport(Glibc)
+    import Glibc
+  #else
+    import Musl
+  #endif
 
   final class Progress {
     private static let interval: UInt64 = 100_000_000

@@ -4,9 +4,14 @@
 
 #if Tool
   import Foundation
-  import Glibc
   import Synchronization
   import Weir
+
+  #if canImport(Glibc)
+    import Glibc
+  #else
+    import Musl
+  #endif
 
   /// Limits of `weir record`.
   enum RecordLimits {

@@ -3,9 +3,14 @@
 // in the order of the input.
 
 #if Tool
-  import Glibc
   import Synchronization
   import Weir
+
+  #if canImport(Glibc)
+    import Glibc
+  #else
+    import Musl
+  #endif
 
   /// Lines with their numbers, the same for all threads.
   struct NumberedChunk: Sendable {

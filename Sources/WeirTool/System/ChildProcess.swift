@@ -1,7 +1,11 @@
 // ChildProcess: a child process with a pipe from its standard output, for the demo, which kills the child.
 
 #if Tool
-  import Glibc
+  #if canImport(Glibc)
+    import Glibc
+  #else
+    import Musl
+  #endif
 
   struct ChildProcess {
     let identifier: pid_t
@@ -41,7 +45,7 @@
     }
 
     /// Kills the child with SIGKILL.
-    func kill() { _ = Glibc.kill(identifier, SIGKILL) }
+    func kill() { _ = systemKill(identifier, SIGKILL) }
 
     /// Waits for the child's end. Returns the signal that ended the child, or `nil` if the child exited by itself.
     func waitForEnd() -> Int32? {

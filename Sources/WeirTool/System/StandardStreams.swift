@@ -2,7 +2,11 @@
 // short transfers, so that written bytes have left the process when the call returns.
 
 #if Tool
-  import Glibc
+  #if canImport(Glibc)
+    import Glibc
+  #else
+    import Musl
+  #endif
 
   /// A failed write.
   enum WriteFailure: Error, Equatable {
@@ -68,6 +72,14 @@
 
   /// Returns the system's text for an error number.
   func systemMessage(_ error: Int32) -> String { String(cString: strerror(error)) }
+
+  /// The C library's `read`, for types with a method of that name: the library's module is Glibc or Musl.
+  func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
+    read(descriptor, buffer.baseAddress, buffer.count)
+  }
+
+  /// The C library's `kill`, for types with a method of that name.
+  func systemKill(_ process: pid_t, _ signal: Int32) -> Int32 { kill(process, signal) }
 
   /// Creates a pipe whose ends no child process inherits.
   func makePipe() throws(ToolError) -> (reader: Int32, writer: Int32) {

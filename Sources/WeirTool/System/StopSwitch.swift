@@ -3,9 +3,14 @@
 
 #if Tool
   import Foundation
-  import Glibc
   import Synchronization
   import Weir
+
+  #if canImport(Glibc)
+    import Glibc
+  #else
+    import Musl
+  #endif
 
   /// Why a command stops before its input does.
   enum StopCause: Equatable, Sendable {

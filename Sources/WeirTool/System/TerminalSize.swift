@@ -2,7 +2,12 @@
 
 #if Tool
   import Foundation
-  import Glibc
+
+  #if canImport(Glibc)
+    import Glibc
+  #else
+    import Musl
+  #endif
 
   struct TerminalSize: Equatable {
     var columns = 100

@@ -3,8 +3,13 @@
 
 #if Tool
   import ArgumentParser
-  import Glibc
   import Weir
+
+  #if canImport(Glibc)
+    import Glibc
+  #else
+    import Musl
+  #endif
 
   extension ExitCode {
     /// The log is damaged: something in it can't be read.

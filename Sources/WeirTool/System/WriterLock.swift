@@ -1,7 +1,11 @@
 // WriterLock: keeps a log from being opened while its directory is removed.
 
 #if Tool
-  import Glibc
+  #if canImport(Glibc)
+    import Glibc
+  #else
+    import Musl
+  #endif
 
   /// The lock that a log's writer holds, from `init` to `deinit`.
   final class WriterLock {

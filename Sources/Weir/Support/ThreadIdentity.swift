@@ -1,0 +1,18 @@
+// ThreadIdentity: tells whether code runs on a thread that was noted before.
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Musl
+#endif
+
+/// A thread of this process, to compare with the calling one. After the thread has ended, another thread may have the
+/// same identity.
+package struct ThreadIdentity: Equatable, Sendable {
+  /// What pthread_self answers: an integer with glibc, a pointer with musl, which is no Sendable.
+  private let bits: UInt
+
+  package static var current: Self {
+    Self(bits: withUnsafeBytes(of: pthread_self()) { $0.load(as: UInt.self) })
+  }
+}
