@@ -34,6 +34,7 @@ help:
 	@echo 'make crash         the crash tests at length: 200 kills, a million events'
 	@echo 'make crash-replay  kills, sweeps and cases of the core at length (ROUNDS=, SECONDS=, SEED=)'
 	@echo 'make fleet-crash   hosts, brokers and collectors killed at random: each event once (ROUNDS=, KILLS=, SERVER=)'
+	@echo 'make test-service  a service under load, killed at random: each answer is in the log (ROUNDS=, SEED=)'
 	@echo 'make fuzz          fuzzes every reader of files for SECONDS each (60), under AddressSanitizer'
 	@echo 'make stress        threads that do whatever they may for STRESS_SECONDS, under ThreadSanitizer'
 	@echo 'make test-monitor  the monitor in Chromium and in tmux; installs both'
@@ -108,7 +109,7 @@ SWIFT_BUILD = $(SWIFT) build -j $(JOBS) --scratch-path $(BUILD) $(SWIFT_FLAGS)
 # The tests are of everything; a release build leaves swift-syntax out, which alone would take minutes. Without debug
 # information the tests are built in a tenth less of processor time: make SWIFT_FLAGS='-debug-info-format dwarf' has it.
 # The index for editors takes another tenth, and SwiftPM finds the tests by it.
-TEST_TRAITS = --traits Tool,Macros,YAML,HTTP,Collector,Lifecycle,Metrics,Configuration,Monitor,NATS,Kafka
+TEST_TRAITS = --traits Tool,Macros,YAML,HTTP,Collector,Lifecycle,Metrics,Configuration,Hummingbird,Monitor,NATS,Kafka
 TEST_BUILD = $(SWIFT) build -j $(JOBS) --scratch-path $(BUILD) -debug-info-format none $(SWIFT_FLAGS) $(TEST_TRAITS)
 BUILD_TRAITS = --traits Tool,YAML,HTTP,Collector,Monitor,NATS,Kafka
 # A few tests at a time: all 1,200 begun at once stand in one queue of as many threads as there are cores, where each
@@ -185,6 +186,7 @@ include Tests/Surface/surface.mk
 include Tests/CrashReplay/LossTable/loss-table.mk
 include Tests/CrashReplay/crash-replay.mk
 include Tests/Fleet/fleet.mk
+include Tests/Service/service.mk
 include Tests/Fuzz/fuzz.mk
 include Benchmarks/bench.mk
 

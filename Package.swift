@@ -29,9 +29,11 @@ let package = Package(
     .library(name: "CWeir", targets: ["CWeir"]),
     .library(name: "WeirYAML", targets: ["WeirYAML"]),
     .library(name: "WeirHTTP", targets: ["WeirHTTP"]),
+    .library(name: "WeirLogging", targets: ["WeirLogging"]),
     .library(name: "WeirLifecycle", targets: ["WeirLifecycle"]),
     .library(name: "WeirMetrics", targets: ["WeirMetrics"]),
     .library(name: "WeirConfiguration", targets: ["WeirConfiguration"]),
+    .library(name: "WeirHummingbird", targets: ["WeirHummingbird"]),
     .library(name: "WeirMonitor", targets: ["WeirMonitor"]),
     .library(name: "WeirReconcile", targets: ["WeirReconcile"]),
     .library(name: "WeirFleet", targets: ["WeirFleet"]),
@@ -50,6 +52,7 @@ let package = Package(
     .trait(name: "Lifecycle", description: "WeirLifecycle, delivery as a service: fetches swift-service-lifecycle."),
     .trait(name: "Metrics", description: "WeirMetrics, all counts as metrics: fetches swift-metrics."),
     .trait(name: "Configuration", description: "WeirConfiguration, plans from it: fetches swift-configuration."),
+    .trait(name: "Hummingbird", description: "WeirHummingbird, requests as events: fetches hummingbird."),
     .trait(name: "Monitor", description: "WeirMonitor, a live page of a log, also in the tool: fetches hummingbird."),
     .trait(name: "NATS", description: "WeirNATS, batches through NATS JetStream, also in the tool: needs nats.c."),
     .trait(name: "Kafka", description: "WeirKafka, batches through Kafka, also in the tool: needs librdkafka."),
@@ -61,6 +64,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
     // Without traits: the package's default trait needs all of Foundation, to read files that Weir does not read.
     .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
+    .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.6.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.100.0"),
@@ -123,6 +127,10 @@ let package = Package(
     // Swift code of contracts, at every build of a target that uses the plugin.
     .executableTarget(name: "WeirContractCode", dependencies: ["WeirContracts"], swiftSettings: swiftSettings),
     .plugin(name: "WeirContractPlugin", capability: .buildTool(), dependencies: ["WeirContractCode"]),
+    // A back end of swift-log.
+    .target(
+      name: "WeirLogging", dependencies: ["Weir", .product(name: "Logging", package: "swift-log")],
+      swiftSettings: swiftSettings),
     .target(name: "WeirScopes", dependencies: ["Weir", "CWeir"], swiftSettings: swiftSettings),
     .target(
       name: "WeirAspects",
@@ -182,6 +190,19 @@ let package = Package(
       dependencies: [
         "Weir", "WeirJSON", "WeirDelivery",
         .product(name: "Configuration", package: "swift-configuration", condition: .when(traits: ["Configuration"])),
+      ],
+      swiftSettings: swiftSettings
+    ),
+    // Requests of a web server as events.
+    .target(
+      name: "WeirHummingbird",
+      dependencies: [
+        "Weir",
+        .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Hummingbird"])),
+        .product(
+          name: "Instrumentation", package: "swift-distributed-tracing", condition: .when(traits: ["Hummingbird"])),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Hummingbird"])),
       ],
       swiftSettings: swiftSettings
     ),
@@ -280,6 +301,12 @@ let package = Package(
       ],
       swiftSettings: swiftSettings),
     .testTarget(
+      name: "WeirLoggingTests",
+      dependencies: [
+        "WeirLogging", "Weir", "TestSupport", .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: swiftSettings),
+    .testTarget(
       name: "WeirScopesTests",
       dependencies: ["WeirScopes", "Weir", "WeirTesting", "TestSupport", "CWeir"], swiftSettings: swiftSettings),
     .testTarget(
@@ -336,6 +363,18 @@ let package = Package(
       ],
       swiftSettings: swiftSettings
     ),
+    .testTarget(
+      name: "WeirHummingbirdTests",
+      dependencies: [
+        "Weir", "WeirHummingbird", "WeirTesting", "TestSupport",
+        .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Hummingbird"])),
+        .product(
+          name: "Instrumentation", package: "swift-distributed-tracing", condition: .when(traits: ["Hummingbird"])),
+        .product(name: "Tracing", package: "swift-distributed-tracing", condition: .when(traits: ["Hummingbird"])),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Hummingbird"])),
+      ],
+      swiftSettings: swiftSettings),
     .testTarget(
       name: "WeirTestingTests", dependencies: ["Weir", "WeirContracts", "WeirDelivery", "WeirTesting"],
       swiftSettings: swiftSettings),

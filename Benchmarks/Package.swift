@@ -21,6 +21,7 @@ let package = Package(
     .executable(name: "capture-bench", targets: ["CaptureBench"]),
     .executable(name: "delivery-bench", targets: ["DeliveryBench"]),
     .executable(name: "hook-bench", targets: ["HookBench"]),
+    .executable(name: "logging-bench", targets: ["LoggingBench"]),
     .executable(name: "scope-bench", targets: ["ScopeBench"]),
     .executable(name: "request-bench", targets: ["RequestBench"]),
   ],
@@ -53,6 +54,17 @@ let package = Package(
         .product(name: "Weir", package: "weir"),
         .product(name: "WeirAspects", package: "weir"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: swiftSettings
+    ),
+    .executableTarget(
+      name: "LoggingBench",
+      dependencies: [
+        "CaptureSubjects",
+        .product(name: "Weir", package: "weir"),
+        .product(name: "WeirLogging", package: "weir"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: swiftSettings
     ),

@@ -20,6 +20,7 @@
 #   make copy-bench         what a capture costs by the length of its string, beside a bare copy
 #   make delivery-bench     what delivery costs: as JSON, to files, over HTTP on loopback; beside the disk and a socket
 #   make fleet-simulation   up to a million hosts: real states and collectors, and regions by a virtual clock
+#   make logging-bench      what a line of swift-log costs, by log handler
 #   make hook-bench         what a join point costs a call: with nothing attached, and with advice that counts
 
 .PHONY: bench-build bench-quick bench-behind
@@ -193,6 +194,17 @@ hook-bench: need-swift need-lz4
 	$(SWIFT) build -c release -j $(JOBS) --package-path Benchmarks --scratch-path $(BENCH)/package $(SWIFT_FLAGS) \
 	  --product hook-bench
 	$$(taskset -c 1 true 2>/dev/null && echo taskset -c 1) $(BENCH)/package/release/hook-bench $(HOOK_BENCH_FLAGS)
+
+# What a line of swift-log costs, by log handler, on one processor. LOGGING_BENCH_FLAGS: --bursts N, --lines N, --only NAME.
+LOGGING_BENCH_FLAGS =
+
+.PHONY: logging-bench
+
+logging-bench: need-swift need-lz4
+	@touch Benchmarks/Package.swift # or files that are new in the package it depends on are not seen
+	$(SWIFT) build -c release -j $(JOBS) --package-path Benchmarks --scratch-path $(BENCH)/package $(SWIFT_FLAGS) \
+	  --product logging-bench
+	$(BENCH)/package/release/logging-bench --directory $(BENCH) $(LOGGING_BENCH_FLAGS)
 
 # Single calls under ordo-one's benchmark; in a folder of its own, for its packages are not those of the others.
 bench-micro: need-swift need-lz4

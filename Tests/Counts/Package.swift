@@ -5,7 +5,8 @@ import PackageDescription
 let package = Package(
   name: "weir-counts",
   dependencies: [
-    .package(name: "weir", path: "../..")
+    .package(name: "weir", path: "../.."),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
   ],
   targets: [
     .target(
@@ -16,6 +17,7 @@ let package = Package(
       name: "SwiftCounts",
       dependencies: [
         "Counting", .product(name: "Weir", package: "weir"), .product(name: "WeirAspects", package: "weir"),
+        .product(name: "WeirLogging", package: "weir"), .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: [
         .swiftLanguageMode(.v6),

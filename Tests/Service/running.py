@@ -61,6 +61,11 @@ class Service:
         finally:
             connection.close()
 
+    def processor_time(self):
+        """The seconds of processor time that all threads of the service took."""
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def kill(self):
         """Ends the service at whatever instruction it is."""
         self.process.send_signal(signal.SIGKILL)

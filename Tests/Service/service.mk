@@ -8,17 +8,20 @@
 SERVICE = $(BUILD)/service
 SERVICE_ROUNDS = $(if $(filter command%,$(origin ROUNDS)),$(ROUNDS),3)
 SERVICE_BUILD = $(SWIFT) build -c release -j $(JOBS) --package-path Tests/Service --scratch-path $(SERVICE) \
-  -debug-info-format none --disable-index-store $(SWIFT_FLAGS) --product order-service
+  -debug-info-format none --disable-index-store $(SWIFT_FLAGS)
 
 need-wrk:
 	@command -v wrk >/dev/null 2>&1 || $(call install,wrk)
 
 test-service: need-swift need-lz4 need-python need-wrk
-	$(SERVICE_BUILD)
+	$(SERVICE_BUILD) --product order-service
 	python3 -B Tests/Service/service_test.py $(SERVICE)/release/order-service --rounds $(SERVICE_ROUNDS) \
 	  $(if $(SEED),--seed $(SEED))
 
+# SERVICE_BENCH_FLAGS: --seconds N, --connections N, --audit-connections N, --directory DIR.
 service-bench: need-swift need-lz4 need-python need-wrk
 	$(SERVICE_BUILD)
+	@rm -rf $(SERVICE)/log
+	$(SERVICE)/release/middleware-bench $(SERVICE)/log
 	python3 -B Tests/Service/service_bench.py $(SERVICE)/release/order-service $(if $(TURNS),--turns $(TURNS)) \
 	  $(SERVICE_BENCH_FLAGS)

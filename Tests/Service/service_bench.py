@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """service_bench.py SERVICE [--turns N] [--seconds N] [--connections N] [--directory DIR]: what Weir costs a service.
 
-The service runs on one processor and wrk on another. Two services, one with Weir and one without, are
-loaded in turns, so that what else the machine does meets both. With Weir each request is an event with
-a user and a request id, and is delivered to files beside. Then orders are loaded, each of which is on
-disk before its answer, beside the time that the disk takes to sync a block by itself.
+The service runs on one processor, all its threads included, and wrk on another. Services without Weir,
+with Weir, and with Weir that delivers to files are loaded in turns, so that what else the machine does
+meets all. With Weir each request is an event with a user and a request id. Then orders are loaded, each
+of which is on disk before its answer, beside the time that the disk takes to sync a block by itself.
 """
 
 import argparse
@@ -41,7 +41,8 @@ def sync_time(directory, count=500):
 
 
 def wrk(service, processors, connections, seconds, path, script=None):
-    """Loads a service. Returns requests a second, and the p50 and the p99 in microseconds."""
+    """Loads a service. Returns requests a second, microseconds of processor time a request, p50 and p99 in µs."""
+    used = service.processor_time()
     command = ["taskset", "-c", processors, "wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", *HEADERS]
     if script:
         command += ["-s", script]
@@ -55,7 +56,9 @@ def wrk(service, processors, connections, seconds, path, script=None):
         number, unit = re.search(rf"\b{name}%\s+([\d.]+)(us|ms|s)\b", output).groups()
         return float(number) * units[unit]
 
-    return float(re.search(r"Requests/sec:\s+([\d.]+)", output)[1]), percentile(50), percentile(99)
+    requests = int(re.search(r"(\d+) requests in", output)[1])
+    rate = float(re.search(r"Requests/sec:\s+([\d.]+)", output)[1])
+    return rate, (service.processor_time() - used) / requests * 1e6, percentile(50), percentile(99)
 
 
 def in_turns(services, turns, load):
@@ -68,12 +71,12 @@ def in_turns(services, turns, load):
 
 
 def table(results, reference):
-    print(f"{'':>14} {'requests/s':>11} {'of ' + reference:>22} {'p50 us':>8} {'p99 us':>8}")
+    print(f"{'':>14} {'requests/s':>11} {'of ' + reference:>22} {'us a request':>13} {'p50 us':>8} {'p99 us':>8}")
     for name, measured in results.items():
         ratios = [a[0] / b[0] for a, b in zip(measured, results[reference])]
         ratio = f"{statistics.median(ratios):.3f} ({min(ratios):.3f} to {max(ratios):.3f})"
-        rate, p50, p99 = (statistics.median(column) for column in zip(*measured))
-        print(f"{name:>14} {rate:>11,.0f} {ratio:>22} {p50:>8,.0f} {p99:>8,.0f}")
+        rate, used, p50, p99 = (statistics.median(column) for column in zip(*measured))
+        print(f"{name:>14} {rate:>11,.0f} {ratio:>22} {used:>13.2f} {p50:>8,.0f} {p99:>8,.0f}")
 
 
 def main():
@@ -89,12 +92,17 @@ def main():
     print(f"{platform.platform()}, {os.cpu_count()} processors, load {' '.join(f'{x:.2f}' for x in os.getloadavg())}")
     last = str(os.cpu_count() - 1)
     limits = {"byte_limit": 1 << 30, "at_byte_limit": "drop_oldest", "remove_delivered": "true"}
-    services = {}
+    services, started = {}, []
+
+    def start(name, *places, **limits):
+        services[name] = Service(options.service, *places, processors="0", **limits)
+        started.append(services[name])
+
     try:
-        services["without Weir"] = Service(options.service, processors="0")
-        services["with Weir"] = Service(
-            options.service, folder / "log", folder / "delivered", processors="0", **limits)
-        for service in services.values():
+        start("without Weir")
+        start("with Weir", folder / "log", **limits)
+        start("and delivery", folder / "other", folder / "delivered", **limits)
+        for service in started:
             wrk(service, last, options.connections, 2, "/items/7")
         table(in_turns(services, options.turns, lambda service: wrk(
             service, last, options.connections, options.seconds, "/items/7")), "without Weir")
@@ -102,14 +110,16 @@ def main():
         script.write_text('local number = 0\nrequest = function()\n  number = number + 1\n'
                           '  return wrk.format("POST", "/orders/" .. number)\nend\n')
         before = sync_time(folder)
+        # Without delivery: its files are synced too, by the same disk.
+        del services["and delivery"]
         table(in_turns(services, options.turns, lambda service: wrk(
             service, last, options.audit_connections, options.seconds, "/", script)), "without Weir")
         print(f"orders, with Weir each on disk before its answer, {options.audit_connections} connections; a block of "
               f"4 KiB by itself is on disk in {before:.2f} ms before, {sync_time(folder):.2f} ms after")
-        for service in services.values():
+        for service in started:
             service.stop()
     finally:
-        for service in services.values():
+        for service in started:
             if service.process.poll() is None:
                 service.kill()
         shutil.rmtree(folder)

@@ -42,6 +42,16 @@
     }
   }
 
+  extension SpyTracker {
+    /// The events in the order of their captures: offsets do not order the events of different threads.
+    var inTime: [StoredEvent] {
+      all.sorted { ($0.monotonicNanoseconds ?? 0) < ($1.monotonicNanoseconds ?? 0) }
+    }
+
+    /// The requests in the order of their captures.
+    var requests: [RequestEvent] { inTime.compactMap { try? RequestEvent($0) } }
+  }
+
   struct Answer {
     var status: Int
     var body: String

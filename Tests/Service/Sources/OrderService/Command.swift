@@ -6,6 +6,7 @@
 //   EVENTS_BYTE_LIMIT …  the options of the log: Tracker.Configuration(config:)
 
 import Configuration
+import HTTPTypes
 import Hummingbird
 import Logging
 import ServiceLifecycle
@@ -45,13 +46,15 @@ struct Command {
     try tracker?.close()
   }
 
+  private static let userHeader = HTTPField.Name("X-User")!
+  private static let requestHeader = HTTPField.Name("X-Request-ID")!
+
   /// Whoever is at the front has checked who asks, and says so.
   private static func user(_ request: Request, _ context: BasicRequestContext) -> String? {
-    request.headers[.init("X-User")!]
+    request.headers[userHeader]
   }
 
   private static func requestID(_ request: Request, _ context: BasicRequestContext) -> FieldObject {
-    guard let id = request.headers[.init("X-Request-ID")!] else { return [:] }
-    return ["request": .string(id)]
+    request.headers[requestHeader].map { ["request": .string($0)] } ?? [:]
   }
 }

@@ -1,0 +1,62 @@
+// middleware-bench DIRECTORY: what the middleware adds to a request, without a network: a router with the middleware and
+// a router without, called in turns. Prints nanoseconds a request: the median of the turns, and the least, which other
+// processes of the machine disturb least.
+
+import HTTPTypes
+import Hummingbird
+import Logging
+import NIOCore
+import NIOEmbedded
+import Weir
+import WeirHummingbird
+
+@main
+struct Command {
+  static let calls = 2_000
+  static let turns = 401
+
+  static func main() async throws {
+    var configuration = Tracker.Configuration()
+    configuration.byteLimit = 256 << 20
+    configuration.atByteLimit = .dropOldest
+    let tracker = try Tracker(directory: CommandLine.arguments[1], configuration: configuration)
+    let plain = Router()
+    let alone = Router()
+    alone.add(middleware: TrackRequestsMiddleware(tracker))
+    let bound = Router()
+    bound.add(
+      middleware: TrackRequestsMiddleware(
+        tracker, fields: { _, _ in ["request": "4bf92f3577b34da6"] }, user: { _, _ in "ada" }))
+    let routers = [plain, alone, bound]
+    for router in routers {
+      router.get("/items/:item") { _, _ in ByteBuffer(string: "a thing") }
+    }
+    let responders = routers.map { $0.buildResponder() }
+    let channel = EmbeddedChannel()
+    let source = ApplicationRequestContextSource(channel: channel, logger: Logger(label: "bench"))
+    let request = Request(
+      head: HTTPRequest(method: .get, scheme: "http", authority: "bench", path: "/items/7"),
+      body: RequestBody(buffer: ByteBuffer()))
+    var times = responders.map { _ in [Double]() }
+    for _ in 0..<turns {
+      for (index, responder) in responders.enumerated() {
+        let start = ContinuousClock.now
+        for _ in 0..<calls {
+          _ = try await responder.respond(to: request, context: BasicRequestContext(source: source))
+        }
+        times[index].append((.now - start) / .nanoseconds(calls))
+      }
+    }
+    let medians = times.map { $0.sorted()[$0.count / 2] }
+    let least = times.map { $0.min() ?? 0 }
+    func show(_ what: String, _ time: ([Double]) -> Double) {
+      print("\(what): \(Int(time(medians))) ns, least \(Int(time(least)))")
+    }
+    show("a request without a network") { $0[0] }
+    show("the middleware") { $0[1] - $0[0] }
+    show("the middleware with a user and a field") { $0[2] - $0[0] }
+    let counters = tracker.counters
+    print("accepted \(counters.accepted), refused \(counters.dropped.values.reduce(0, +))")
+    try tracker.close()
+  }
+}
