@@ -18,6 +18,7 @@ see Tests/Amalgamation.
 
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -163,6 +164,8 @@ def make_static(files, public):
 
 
 def source_id():
+    if not shutil.which("git"):
+        return ""
     run = subprocess.run(["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"], capture_output=True,
                          text=True, check=False)
     return f", commit {run.stdout.strip()}" if run.returncode == 0 else ""
