@@ -8,6 +8,7 @@ const (
 	skippableMagic = 0x184d2a57
 	indexBytes     = 112 // of an index without blocks
 	flagColumns    = 1
+	contentMax     = 1 << 31
 	linkedBytes    = 64 << 10 // how far back a linked block may reach
 )
 
@@ -20,8 +21,10 @@ type batch struct {
 	length       int64 // of the content
 	index        *batchIndex
 	headerRight  bool // the frame's header
+	headerBytes  int64
 	blockMax     int
 	linked, sums bool
+	endBytes     int64 // of the end mark, and the content's checksum if there is one
 	blocks       []packed
 
 	held    [2]unpacked
@@ -35,6 +38,7 @@ type packed struct {
 	at     int64 // of its bytes
 	bytes  int
 	stored bool
+	exact  bool  // it makes so many bytes, or is damaged
 	start  int64 // of its content
 	length int
 	lost   bool // its content has no end, or its place is not known
@@ -49,6 +53,8 @@ type unpacked struct {
 type batchIndex struct {
 	flags         uint32
 	blockBytes    uint32
+	whose         owner
+	baseOffset    uint64
 	nextOffset    uint64
 	contentLength int64
 	frameBytes    int64
@@ -56,25 +62,16 @@ type batchIndex struct {
 }
 
 func openBatch(file io.ReaderAt, size int64) *batch {
-	b := &batch{file: file, size: size}
-	header := b.read(0, 19)
-	end := b.readHeader(header)
-	b.index = b.findIndex(size)
-	if b.index == nil && b.headerRight {
-		if last := b.walk(int64(end)); last > 0 {
-			if b.index = b.indexBehind(last); b.index != nil {
-				b.blocks = b.blocks[:0]
-			}
-		}
-	}
-	if b.index != nil {
-		b.useIndex()
-		return b
-	}
+	b := &batch{file: file, size: size, length: -1}
+	b.headerBytes = b.readHeader(b.read(0, 19))
 	if !b.headerRight {
 		// The frame is taken for one as Weir writes it; what is in the content says whether that is so.
-		b.linked, b.sums, b.blockMax = false, true, 4<<20
-		b.walk(15)
+		b.headerBytes, b.linked, b.sums, b.blockMax = 15, false, true, 1<<20
+	}
+	if b.index = b.findIndex(size); b.index != nil {
+		b.useIndex()
+	} else if end, exact := b.walk(b.headerBytes); exact && end > 0 {
+		b.index = b.indexBehind(end)
 	}
 	return b
 }
@@ -93,8 +90,8 @@ func (b *batch) read(at int64, count int) []byte {
 }
 
 // readHeader reads the frame's header and answers where it ends.
-func (b *batch) readHeader(header []byte) int {
-	b.length = -1
+func (b *batch) readHeader(header []byte) int64 {
+	b.endBytes = 4
 	if len(header) < 7 || u32(header, 0) != frameMagic {
 		return 0
 	}
@@ -119,7 +116,10 @@ func (b *batch) readHeader(header []byte) int {
 	b.headerRight = true
 	b.blockMax = 1 << (8 + 2*size)
 	b.linked, b.sums = flags&32 == 0, flags&16 != 0
-	return end + 1
+	if flags&4 != 0 {
+		b.endBytes = 8
+	}
+	return int64(end + 1)
 }
 
 // findIndex looks for the index that ends where the file does.
@@ -135,9 +135,21 @@ func (b *batch) findIndex(end int64) *batchIndex {
 	return b.indexAt(end-int64(length)-8, end)
 }
 
-// indexBehind looks for the index that follows the frame.
+// indexBehind looks for the index that follows the frame. Its blocks are where the frame has them, or it is none.
 func (b *batch) indexBehind(end int64) *batchIndex {
-	return b.indexAt(end+4, b.size)
+	if legacy := b.read(end, 4); len(legacy) < 4 || u32(legacy, 0) != legacyMagic {
+		return nil
+	}
+	found := b.indexAt(end+4, b.size)
+	if found == nil || len(found.positions) != len(b.blocks) {
+		return nil
+	}
+	for i, position := range found.positions {
+		if position != b.blocks[i].at-4 {
+			return nil
+		}
+	}
+	return found
 }
 
 func (b *batch) indexAt(at, limit int64) *batchIndex {
@@ -159,45 +171,59 @@ func (b *batch) indexAt(at, limit int64) *batchIndex {
 	count := int64(u32(p, 80))
 	found := &batchIndex{
 		flags: u32(p, 16), blockBytes: u32(p, 20), nextOffset: u64(p, 48), contentLength: int64(u64(p, 56)),
-		frameBytes: int64(u64(p, 64)),
+		frameBytes: int64(u64(p, 64)), baseOffset: u64(p, 40),
+		whose: owner{logID: u64(p, 88), salt: u64(p, 24), opening: u64(p, 32), lanes: 256},
+	}
+	if found.whose.salt == 0 || found.nextOffset > offsetMax || found.nextOffset < found.baseOffset {
+		return nil
 	}
 	if length != indexBytes+24*count || found.frameBytes+4 != at || found.contentLength < 0 {
 		return nil
 	}
-	if found.blockBytes == 0 || found.blockBytes > 4<<20 {
+	if found.blockBytes < 64<<10 || found.blockBytes > 4<<20 || found.contentLength > contentMax {
 		return nil
 	}
 	if (found.contentLength+int64(found.blockBytes)-1)/int64(found.blockBytes) != count {
 		return nil
 	}
-	if b.headerRight && b.length >= 0 && b.length != found.contentLength {
+	if b.headerRight && (b.linked || int64(found.blockBytes) != int64(b.blockMax) ||
+		b.length > 0 && b.length != found.contentLength) {
 		return nil
 	}
-	before := int64(0)
 	for i := int64(0); i < count; i++ {
-		position := int64(u64(p, int(96+24*i)))
-		if position <= before || position > found.frameBytes-8 {
+		found.positions = append(found.positions, int64(u64(p, int(96+24*i))))
+	}
+	for i, position := range found.positions {
+		end := found.frameBytes - b.endBytes
+		if i+1 < len(found.positions) {
+			end = found.positions[i+1]
+		}
+		least := position + 4 + 1 + b.sumBytes()
+		if position < 0 || i == 0 && position != b.headerBytes || end > found.frameBytes || end < least ||
+			end-least >= int64(found.blockBytes) {
 			return nil
 		}
-		found.positions = append(found.positions, position)
-		before = position
 	}
 	return found
+}
+
+// disownIndex forgets the index if it is that of another segment than the header in the content.
+func (b *batch) disownIndex(whose owner, baseOffset uint64) {
+	if b.index == nil {
+		return
+	}
+	whose.lanes = b.index.whose.lanes
+	if b.index.whose != whose || b.index.baseOffset != baseOffset {
+		b.index = nil
+	}
 }
 
 // useIndex lists the blocks where the index has them, so that a damaged size in front of one costs that block alone.
 func (b *batch) useIndex() {
 	b.length = b.index.contentLength
-	if !b.headerRight {
-		b.linked, b.sums = false, true
-	}
 	b.blockMax = int(b.index.blockBytes)
-	sum := int64(0)
-	if b.sums {
-		sum = 4
-	}
 	for i, position := range b.index.positions {
-		end := b.index.frameBytes - 4
+		end := b.index.frameBytes - b.endBytes
 		if i+1 < len(b.index.positions) {
 			end = b.index.positions[i+1]
 		}
@@ -205,19 +231,28 @@ func (b *batch) useIndex() {
 		if rest := b.length - block.start; int64(block.length) > rest {
 			block.length = int(rest)
 		}
-		bytes := end - position - 4 - sum
-		if block.lost = bytes < 0 || bytes > int64(b.blockMax)+1024; !block.lost {
-			block.bytes, block.stored = int(bytes), bytes == int64(block.length)
+		bytes := end - position - 4 - b.sumBytes()
+		if block.lost = bytes <= 0 || bytes > int64(b.blockMax); !block.lost {
+			block.bytes, block.exact = int(bytes), true
+			if word := b.read(position, 4); len(word) == 4 {
+				block.stored = u32(word, 0)>>31 != 0
+			}
 		}
 		b.blocks = append(b.blocks, block)
 	}
 }
 
-// walk lists the blocks from the sizes in front of them, and answers where the frame ends; 0 if it has no end. To know
-// how much content each block has it unpacks them all, one after the other.
-func (b *batch) walk(at int64) int64 {
+// walk lists the blocks from the sizes in front of them, and answers where the frame ends, 0 if it has no end, and
+// whether the sizes said so. If the frame says how much content it has, and all blocks but the last are full, the sizes
+// suffice. Otherwise each block is unpacked to know how much content it has; a damaged one counts as a full one.
+func (b *batch) walk(at int64) (end int64, exact bool) {
 	known := b.length
-	start := int64(0)
+	if b.headerRight && !b.linked && known > 0 && known <= contentMax {
+		if end, whole := b.walkFull(at, known); whole {
+			return end, true
+		}
+	}
+	b.blocks, b.length = b.blocks[:0], 0
 	for {
 		head := b.read(at, 4)
 		if len(head) < 4 {
@@ -225,42 +260,86 @@ func (b *batch) walk(at int64) int64 {
 		}
 		size := u32(head, 0)
 		if size == 0 {
-			b.finish(known, start)
-			return at + 4
+			b.forget()
+			return at + b.endBytes, false
 		}
 		block := b.packedAt(at)
-		block.start = start
-		if known >= 0 && int64(block.length) > known-start {
-			block.length = int(known - start)
-		}
-		if block.bytes > b.blockMax || block.length < 0 {
+		if block.bytes == 0 || block.bytes > b.blockMax {
 			break
 		}
-		b.blocks = append(b.blocks, block)
-		content, whole := b.unpack(len(b.blocks) - 1)
-		last := &b.blocks[len(b.blocks)-1]
-		if whole || known < 0 || block.stored {
-			last.length = len(content)
+		there := b.size - at - 4
+		if int64(block.bytes)+b.sumBytes() > there {
+			block.bytes = int(there)
 		}
-		start += int64(last.length)
-		at += 4 + int64(block.bytes)
-		if b.sums {
-			at += 4
+		if block.bytes <= 0 {
+			break
+		}
+		block.start = b.length
+		b.blocks = append(b.blocks, block)
+		last := &b.blocks[len(b.blocks)-1]
+		if content, whole := b.unpack(len(b.blocks) - 1); whole {
+			last.length = len(content)
+		} else if left := known - b.length; left > 0 && left < int64(last.length) {
+			last.length = int(left)
+		}
+		if b.length+int64(last.length) > contentMax {
+			b.blocks = b.blocks[:len(b.blocks)-1]
+			break
+		}
+		b.length += int64(last.length)
+		at += 4 + int64(block.bytes) + b.sumBytes()
+		if at > b.size {
+			at = b.size
 		}
 	}
-	b.finish(known, start)
+	b.forget()
+	return 0, false
+}
+
+// walkFull lists the blocks of a frame whose content is known to be so long, if all of them but the last are full.
+func (b *batch) walkFull(at, known int64) (end int64, whole bool) {
+	b.blocks, b.length = b.blocks[:0], 0
+	for {
+		head := b.read(at, 4)
+		if len(head) < 4 {
+			return 0, true
+		}
+		if u32(head, 0) == 0 {
+			return at + b.endBytes, b.length == known
+		}
+		if b.length == known {
+			return 0, false
+		}
+		block := b.packedAt(at)
+		if block.bytes == 0 || block.bytes > b.blockMax {
+			return 0, true
+		}
+		block.exact, block.start = true, b.length
+		if left := known - b.length; left < int64(block.length) {
+			block.length = int(left)
+		}
+		next := block.at + int64(block.bytes) + b.sumBytes()
+		cut := next > b.size
+		if cut {
+			block.bytes = int(b.size - block.at)
+		}
+		b.blocks = append(b.blocks, block)
+		b.length += int64(block.length)
+		if cut {
+			return 0, true
+		}
+		at = next
+	}
+}
+
+func (b *batch) sumBytes() int64 {
+	if b.sums {
+		return 4
+	}
 	return 0
 }
 
-// finish sets the length of the content: what the frame says, but no more than its blocks have, so that a forged length
-// costs nothing.
-func (b *batch) finish(known, found int64) {
-	b.length = found
-	if known >= 0 && known < found {
-		b.length = known
-	}
-	b.held, b.history, b.next = [2]unpacked{}, nil, 0
-}
+func (b *batch) forget() { b.held, b.history, b.next = [2]unpacked{}, nil, 0 }
 
 // unpack answers the content of a block, and whether that is all of it: of a damaged one it is what comes before the
 // damage.
@@ -277,8 +356,27 @@ func (b *batch) unpack(number int) (content []byte, whole bool) {
 
 func (b *batch) unpackAfter(history []byte, block *packed) (content []byte, whole bool) {
 	from := b.read(block.at, block.bytes)
-	if block.stored {
-		return from[:min(len(from), block.length)], len(from) == block.bytes
+	if len(from) < block.bytes {
+		return nil, false
+	}
+	content, whole = b.expand(history, block, from, block.stored)
+	if block.exact && (!whole || len(content) != block.length) {
+		// The size may be what is damaged, which also says whether the block is stored as it is.
+		other, is := b.expand(history, block, from, !block.stored)
+		if is && len(other) == block.length {
+			return other, true
+		}
+		whole = false
+	}
+	return content, whole
+}
+
+func (b *batch) expand(history []byte, block *packed, from []byte, stored bool) (content []byte, whole bool) {
+	if stored && len(from) > block.length {
+		return nil, false
+	}
+	if stored {
+		return from, true
 	}
 	room := make([]byte, len(history), len(history)+block.length)
 	copy(room, history)

@@ -177,18 +177,6 @@ func areDefinitions(b, opening []byte) bool {
 	return true
 }
 
-func (d *definitions) addAll(b []byte) {
-	opening := openingBytes(d.opening)
-	for len(b) > 0 {
-		definition, size := definitionIn(b, opening)
-		if size == 0 {
-			return
-		}
-		d.add(definition)
-		b = b[size:]
-	}
-}
-
 const sealBytes = 232
 
 // A seal is the last block of a sealed segment.

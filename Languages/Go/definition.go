@@ -101,20 +101,46 @@ func haveNames(value Value) bool {
 	return true
 }
 
-// definitions are those of one opening, types and contexts, by number.
+// definitions are those of one opening, types and contexts, by number. They count for all segments of the opening,
+// until definitions of another one are read.
 type definitions struct {
 	opening uint64
 	known   map[uint32]*Definition
 }
 
-func definitionsOf(opening uint64) definitions {
-	return definitions{opening, map[uint32]*Definition{}}
+// begin forgets the definitions of another opening.
+func (d *definitions) begin(opening uint64) {
+	if d.opening != opening || d.known == nil {
+		d.opening, d.known = opening, map[uint32]*Definition{}
+	}
+}
+
+// take adds the definitions in b, of which the first that has a number counts.
+func (d *definitions) take(opening uint64, b []byte) {
+	d.begin(opening)
+	seed := openingBytes(opening)
+	for len(b) > 0 {
+		definition, size := definitionIn(b, seed)
+		if size == 0 {
+			return
+		}
+		d.add(definition)
+		b = b[size:]
+	}
 }
 
 func (d *definitions) add(definition *Definition) {
 	if d.known[definition.number] == nil {
 		d.known[definition.number] = definition
 	}
+}
+
+// find answers what an opening has under a number; nil if nothing.
+func (d *definitions) find(opening uint64, number uint32) *Definition {
+	if d.opening != opening {
+		return nil
+	}
+	return d.known[number]
 }
 
 // builtIn are the types that are in every log, whatever became of their definitions.
@@ -135,8 +161,8 @@ func builtInType(number uint32, name, fields string) *Definition {
 	return definition
 }
 
-func (d *definitions) named(number uint32, context bool) *Definition {
-	if found := d.known[number]; found != nil && found.context == context {
+func (d *definitions) named(opening uint64, number uint32, context bool) *Definition {
+	if found := d.find(opening, number); found != nil && found.context == context {
 		return found
 	} else if found == nil && !context && number < uint32(len(builtIn)) {
 		return builtIn[number]

@@ -93,8 +93,18 @@ type startSlot struct {
 	sequence, firstOffset, logID uint64
 }
 
-// readStart reads `start`. A file in which no slot is valid, or of a newer version, says nothing.
-func (l *Log) readStart() (slot startSlot) {
+// The problems of a `start`, which then counts as absent.
+const (
+	startDamaged = "the file that says what was removed is damaged: what retention removed counts as missing"
+	startForeign = "the file that says what was removed is of another log: what retention removed counts as missing"
+)
+
+// readStart reads `start`. The zero slot says that there is none; then a problem, or that a newer version wrote it, is
+// told.
+func (l *Log) readStart() (slot startSlot, problem string, newer bool) {
+	if !l.others["start"] {
+		return startSlot{}, "", false
+	}
 	b := l.readFile("start", 8192)
 	for at := 0; at+512 <= len(b) && at <= 4096; at += 4096 {
 		s := b[at:][:512]
@@ -102,10 +112,10 @@ func (l *Log) readStart() (slot startSlot) {
 			continue
 		}
 		right := crc(s[:12], s[16:]) == u32(s, 12)
-		if major := u16(s, 8); major == 2 || right && (major > 2 || u64(s, 80) != 0) {
-			return startSlot{}
-		}
 		found := startSlot{u64(s, 16), u64(s, 24), u64(s, 104)}
+		if major := u16(s, 8); major == 2 || right && (major > 2 || found.sequence != 0 && u64(s, 80) != 0) {
+			return startSlot{}, "", true
+		}
 		if !right || found.sequence == 0 || found.firstOffset >= offsetMax {
 			continue
 		}
@@ -118,7 +128,10 @@ func (l *Log) readStart() (slot startSlot) {
 			slot = found
 		}
 	}
-	return slot
+	if slot.sequence == 0 {
+		return slot, startDamaged, false
+	}
+	return slot, "", false
 }
 
 // A locator says where the ring is, if not in the log's directory.
@@ -227,8 +240,8 @@ func (l *Log) segmentID(name segmentName) uint64 {
 		return 0
 	}
 	defer s.close()
-	if !s.valid {
-		return 0
+	if !s.valid || s.isNewer() {
+		return 0 // what a newer version wrote says nothing
 	}
 	return s.whose.logID
 }

@@ -80,12 +80,12 @@ func (c *calibration) since(ticks uint64) int64 {
 	return int64(high<<32 | low>>32)
 }
 
-// set fills an event from a record of an opening, whose bytes the event refers to.
-func (e *Event) set(record []byte, sequence uint64, clock *calibration, known *definitions) {
+// set fills an event from a record, whose bytes the event refers to.
+func (e *Event) set(record []byte, id ID, clock *calibration, known *definitions) {
 	kind := u32(record, 8)
 	payload := record[recordBytes:][:u32(record, 4)]
 	since := clock.since(u64(record, 16))
-	e.ID = ID{known.opening, sequence}
+	e.ID = id
 	e.TimeNS = clock.wallNS + since
 	e.MonotonicNS, e.MonotonicKnown = 0, clock.multiplier != 0
 	if e.MonotonicKnown {
@@ -94,7 +94,7 @@ func (e *Event) set(record []byte, sequence uint64, clock *calibration, known *d
 	e.Context, e.Scope, e.Name = nil, nil, ""
 	e.ContextNumber = kind >> 16 & 0x7fff
 	if e.ContextNumber != 0 {
-		if context := known.named(e.ContextNumber, true); context != nil {
+		if context := known.named(id.Opening, e.ContextNumber, true); context != nil {
 			e.Context = context.Attributes
 		}
 	}
@@ -106,7 +106,7 @@ func (e *Event) set(record []byte, sequence uint64, clock *calibration, known *d
 		}
 	}
 	e.Payload = payload
-	e.Definition = known.named(kind&0xffff, false)
+	e.Definition = known.named(id.Opening, kind&0xffff, false)
 	if e.Definition == nil {
 		return
 	}

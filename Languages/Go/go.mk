@@ -1,11 +1,10 @@
 # go.mk: the reader in Go.
 #
-#   make test-go           its tests: the golden logs, logs with random damage (WEIR_SEED names them)
-#   make fuzz-go           fuzzes it for GO_FUZZ_TIME (60s) on segments, and as long on rings
-#   make test-go-readers   the readers in C and Go on READER_LOGS (1000) damaged logs; WEIR_SEED names the logs
-#   make weircat           the program that prints a log: $(BUILD)/go/weircat
+#   make test-go   its tests: the golden logs, logs with random damage (WEIR_SEED names them)
+#   make fuzz-go   fuzzes it for GO_FUZZ_TIME (60s) on segments, and as long on rings
+#   make weircat   the program that prints a log: $(BUILD)/go/weircat
 
-.PHONY: need-go test-go fuzz-go test-go-readers weircat
+.PHONY: need-go test-go fuzz-go weircat
 
 GO_OUT = $(abspath $(BUILD))/go
 GO_FUZZ_TIME = 60s
@@ -26,7 +25,3 @@ fuzz-go: need-go
 weircat: need-go
 	@mkdir -p $(GO_OUT)
 	$(GO_RUN) build -o $(GO_OUT)/weircat ./cmd/weircat
-
-test-go-readers: need-c need-python weircat $(C)/print_log
-	timeout -s KILL 3600 python3 -B Tests/Golden/mutate.py --count $(READER_LOGS) --keep $(C) \
-	  $(C)/print_log '$(GO_OUT)/weircat --compare'

@@ -37,6 +37,7 @@ type lanes struct {
 	gaps      bool // the gap records that are due were listed
 	offset    uint64
 	synthetic []byte
+	copied    []byte
 }
 
 func gapPayload(lane uint32, reason int, dropped, total uint64) []byte {
@@ -84,10 +85,6 @@ func isOtherBoot(id [16]byte) bool {
 func (l *Log) beginLanes() {
 	l.stage = stageDone
 	r := l.ring
-	if l.refused != "" {
-		l.err = l.newer(l.refused)
-		return
-	}
 	if l.ringNewer {
 		l.err = l.newer("ring")
 		return
@@ -97,81 +94,69 @@ func (l *Log) beginLanes() {
 		return
 	}
 	if l.ringDamaged {
-		l.skip(Skip{File: "ring", Reason: "the ring is damaged"})
+		l.passOver(Skip{First: l.expected, File: "ring", Reason: "the ring is damaged"})
 		return
 	}
 	if r == nil {
-		if at := l.locator; at == nil || at.inUse {
-			return
-		} else if at.logID != l.id || !ringIsOfLog(at.opening, at.nextOffset, true, l.segments) {
-			l.skip(Skip{File: "ring.at", Reason: "the locator is of another opening, or of another log"})
-		} else {
-			l.missing(at.nextOffset, Skip{File: "ring.at", Reason: "missing before the ring's close"})
+		if l.locator != nil && !l.locator.inUse {
+			l.endAtClose(l.locator)
+		} else if len(l.visited) > 0 && l.others["lock"] && !l.isRingBeingMade() {
+			// A copy of segments alone lacks no ring, nor does a log whose writer died while it made one.
+			l.passOver(Skip{First: l.expected, File: "ring",
+				Reason: "the ring is missing: events that no segment had yet are lost"})
 		}
 		return
 	}
-	if r.logID != l.id || !ringIsOfLog(r.opening, r.baseOffset, r.closed, l.segments) {
-		l.skip(Skip{File: "ring", Reason: "the ring is of another opening, or of another log"})
-		return
-	}
-	if l.otherBoot && r.closed {
-		offset := l.named
-		if r.logEnd > offset && r.logEnd <= openingMax {
-			offset = r.logEnd
-		}
-		if r.baseOffset > offset {
-			offset = r.baseOffset
-		}
-		l.missing(offset, Skip{File: "ring", Reason: "missing before the ring's close"})
-		return
-	}
-	said, err := l.wordOn(r, l.otherBoot)
+	anothers, err := l.isAnothers(r.logID, r.opening, r.baseOffset, r.closed)
 	if err != nil {
 		l.err = err
 		return
 	}
-	if l.definitions.opening != r.opening {
-		l.definitions = definitionsOf(r.opening)
+	if anothers {
+		l.passOver(Skip{First: l.expected, File: "ring", Reason: "the ring is of another opening, or of another log"})
+		return
 	}
-	r.define(&l.definitions, l.otherBoot)
+	// Of another boot and not closed: no two pages need be of one moment. Closed: there is nothing to give.
+	otherBoot, empty := l.otherBoot && !r.closed, l.otherBoot && r.closed
+	said, err := l.wordOn(r, otherBoot)
+	if err != nil {
+		l.err = err
+		return
+	}
 	if !r.clockKnown {
 		r.clock = said.clock
 	}
-	offset := l.end()
-	if r.logEnd <= openingMax && r.logEnd > offset {
-		offset = r.logEnd
+	offset := said.end
+	if r.logEnd > r.baseOffset && r.logEnd <= openingMax {
+		offset = max64(offset, r.logEnd)
+	} else {
+		offset = max64(offset, r.baseOffset)
 	}
-	if r.baseOffset > offset {
-		offset = r.baseOffset
-	}
-	if l.named > offset {
-		offset = l.named
-	}
-	l.lanes = &lanes{ring: r, said: said, otherBoot: l.otherBoot, offset: offset}
-	if l.otherBoot && !said.leftOut {
+	l.askedRing = false
+	l.lanes = &lanes{ring: r, said: said, otherBoot: otherBoot, offset: offset}
+	if otherBoot && !said.leftOut {
 		l.lanes.offset += restartOffsets
 		l.lanes.notice(typeHole, holePayload(holeUnknown, noLane, 0, -1))
+		l.leaveOut(l.lanes.offset, "ring")
 	} else {
 		l.missing(offset, Skip{File: "ring", Reason: "missing before the lanes"})
 	}
-	l.stage = stageLanes
+	if !empty {
+		l.stage = stageLanes
+	}
 }
 
-// end is the offset after the last segments, from the last sealed one on.
-func (l *Log) end() uint64 {
-	end := l.start.firstOffset
-	if l.leftover > end {
-		end = l.leftover
+// endAtClose ends a log whose ring was removed by a close.
+func (l *Log) endAtClose(at *locator) {
+	anothers, err := l.isAnothers(at.logID, at.opening, at.nextOffset, true)
+	switch {
+	case err != nil:
+		l.err = err
+	case anothers:
+		l.passOver(Skip{First: l.expected, File: "ring.at", Reason: "the locator is of another opening, or of another log"})
+	default:
+		l.missing(at.nextOffset, Skip{File: "ring.at", Reason: "missing before the ring's close"})
 	}
-	for i := len(l.segments) - 1; i >= 0; i-- {
-		if l.segments[i].end > end {
-			end = l.segments[i].end
-		}
-		if l.isSealedUpTo(&l.segments[i]) {
-			break
-		}
-	}
-	return end
 }
 
 func (n *lanes) notice(number uint32, payload []byte) {
@@ -197,13 +182,13 @@ func (l *Log) nextInLanes() bool {
 		}
 		next := n.items[0]
 		n.items = n.items[1:]
-		record, sequence := []byte(nil), uint64(0)
+		record, id := []byte(nil), ID{n.ring.opening, 0}
 		if next.number != 0 {
 			record = n.noticeRecord(next)
-			sequence = noLane<<48 | n.offset&(1<<48-1)
+			id.Sequence = noLane<<48 | n.offset&(1<<48-1)
 		} else {
 			record = n.ring.record(n.current, next.position)
-			sequence = uint64(n.current)<<48 | next.position/8&(1<<48-1)
+			id.Sequence = uint64(n.current)<<48 | next.position/8&(1<<48-1)
 		}
 		offset := n.offset
 		n.offset++
@@ -211,7 +196,10 @@ func (l *Log) nextInLanes() bool {
 		if offset < l.expected || record == nil {
 			continue
 		}
-		l.event.set(record, sequence, &n.ring.clock, &l.definitions)
+		record = append(n.copied[:0], record...) // the ring's window may move on while definitions are looked for
+		n.copied = record
+		l.define(id.Opening, u32(record, 8))
+		l.event.set(record, id, &n.ring.clock, &l.definitions)
 		l.event.Offset, l.event.BootID, l.event.Host = offset, n.ring.bootID, ""
 		l.expected = n.offset
 		return true
@@ -223,9 +211,7 @@ func (n *lanes) listNext() bool {
 	switch {
 	case n.lane < n.ring.laneCount:
 		n.current = n.lane
-		if n.otherBoot {
-			n.listAfterPowerCut(n.lane)
-		} else if n.lane < n.ring.lanesInPlay {
+		if n.otherBoot || n.lane < n.ring.lanesInPlay {
 			n.list(n.lane)
 		}
 		n.lane++
@@ -248,151 +234,226 @@ func (n *lanes) noticeRecord(next item) []byte {
 	return n.synthetic
 }
 
-// evicted answers how many events of a lane were evicted that no gap record tells of.
-func (n *lanes) evicted(lane uint32, c *laneControl) (unreported uint64, reported uint64) {
-	reported = n.said.totals[laneReason{lane, reasonOverwritten}]
-	if told := c.reported[reasonOverwritten]; n.believesReported() && told > reported {
-		reported = told
-	}
-	if c.evictions <= reported {
-		return 0, reported
-	}
-	return c.evictions - reported, reported
+// A lane is what is left in one lane, while it is listed.
+type lane struct {
+	*lanes
+	number        uint32
+	tail, head    uint64
+	evictedTo     uint64
+	total, told   uint64 // evictions, and those of them that the log reports
+	position, end uint64
+	count         uint64 // of records before the position
+	countKnown    bool
 }
 
-// believesReported says whether the ring's word counts for what gap records of the log report.
-func (n *lanes) believesReported() bool { return !n.otherBoot || n.said.sealIsLost }
+// list lists what a lane has.
+func (n *lanes) list(number uint32) {
+	c := n.ring.control(number, n.otherBoot)
+	l := &lane{lanes: n, number: number, tail: c.tail, head: c.head, evictedTo: c.evictedTo, total: c.evictions}
+	l.told = n.said.reported(number, reasonOverwritten, c.reported[reasonOverwritten])
+	l.count, l.countKnown = n.said.countOf(number)
+	l.position, l.end = l.bounds(&c)
+	if l.total > l.told && !n.otherBoot {
+		n.notice(typeGap, gapPayload(number, reasonOverwritten, l.total-l.told, l.total))
+		l.count += l.total - l.told
+	}
+	for l.position < l.end {
+		if record := l.next(l.position, l.end, l.count, l.countKnown); record != nil {
+			n.record(l.position)
+			l.count, l.countKnown = recordNumber(l.count, l.countKnown, u32(record, 12))+1, true
+			l.position += uint64(len(record))
+			continue
+		}
+		l.listHole()
+	}
+}
 
-// list lists what a lane of this boot has.
-func (n *lanes) list(lane uint32) {
-	r := n.ring
-	c := r.control(lane, false)
-	place := n.said.places[lane]
-	valid := c.isValid(r.laneBytes)
-	position, tail, bounded := c.head, c.tail, valid
+// bounds answers where the lane starts and ends.
+func (l *lane) bounds(c *laneControl) (uint64, uint64) {
+	place, lap := &l.said.places[l.number], l.ring.laneBytes
+	if l.otherBoot {
+		start := place.position
+		end := l.lastRecord(start, l.tail)
+		if end == start {
+			end = l.lastRecord(start, l.head)
+		}
+		return start, end
+	}
+	unknownEviction := l.evictedTo%8 == 0 && l.total > l.told
+	start := l.head
+	if c.isValid(lap) {
+		if place.known && (l.said.unsealed || place.position > l.head) {
+			start = place.position
+		}
+		if start > l.tail {
+			start = l.tail
+		} else if l.tail-start > lap {
+			start = l.tail - lap
+		}
+		if unknownEviction && l.evictedTo <= l.head && l.evictedTo > start {
+			start = l.evictedTo
+		}
+		return start, l.tail
+	}
 	if place.known {
-		position = place.position
-		if valid {
-			if !n.said.unsealed && c.head > position {
-				position = c.head
-			}
-			if lowest := c.tail - r.laneBytes; c.tail > r.laneBytes && position < lowest {
-				position = lowest
-			}
-		}
+		start = place.position
 	}
-	if unreported, reported := n.evicted(lane, &c); unreported > 0 {
-		if c.evictedTo%8 != 0 || c.evictedTo > c.head {
-			// That is no place to read on from.
-		} else if valid && c.evictedTo >= position || !valid && c.evictedTo > position && r.record(lane, c.evictedTo) != nil {
-			position = c.evictedTo
-		}
-		n.notice(typeGap, gapPayload(lane, reasonOverwritten, unreported, reported+unreported))
+	if unknownEviction && l.evictedTo > start && l.evictedTo <= unknown64-lap &&
+		l.record(l.evictedTo, l.evictedTo+lap) != nil {
+		start = l.evictedTo
 	}
-	if !valid && tail%8 == 0 && tail >= position && tail-position <= r.laneBytes {
-		bounded = true
+	if l.tail%8 == 0 && l.tail >= start && l.tail-start <= lap {
+		return start, l.tail
 	}
-	next, nextKnown := place.count, place.known && place.countKnown
-	for !bounded || position < tail {
-		record := r.record(lane, position)
-		if record != nil && (!bounded || uint64(len(record)) <= tail-position) {
-			n.record(position)
-			next, nextKnown = u32(record, 12)+1, true
-			position += uint64(len(record))
-			continue
-		}
-		if !bounded {
-			return
-		}
-		from := position
-		record = nil
-		for position += 8; position < tail; position += 8 {
-			if record = r.record(lane, position); record != nil && uint64(len(record)) <= tail-position {
-				break
-			}
-			record = nil
-		}
-		events := int64(-1)
-		if record != nil && nextKnown {
-			if missing := uint64(u32(record, 12) - next); missing >= 1 && missing <= (position-from)/recordBytes {
-				events = int64(missing)
-			}
-		}
-		n.notice(typeHole, holePayload(holeDamaged, lane, position-from, events))
-		nextKnown = false
+	end := start
+	if start > unknown64-lap {
+		return start, end
 	}
+	for end < start+lap {
+		record := l.record(end, start+lap)
+		if record == nil {
+			break
+		}
+		end += uint64(len(record))
+	}
+	return start, end
 }
 
-// listAfterPowerCut lists what a lane of another boot has: neither head nor tail are believed.
-func (n *lanes) listAfterPowerCut(lane uint32) {
-	r := n.ring
-	c := r.control(lane, true)
-	place := n.said.places[lane]
-	position, next := place.position, place.count
-	unreported, reported := n.evicted(lane, &c)
-	searchedTail, any := false, false
-	for {
-		if record := r.record(lane, position); record != nil && u32(record, 12)-next <= 16 {
-			n.record(position)
-			next, any = u32(record, 12)+1, true
-			position += uint64(len(record))
-			continue
+// listHole lists the notices of a stretch without a record.
+func (l *lane) listHole() {
+	stop, events, known := l.resync()
+	skipped, overwritten := events, uint64(0)
+	if l.otherBoot && known && l.position < l.evictedTo && l.evictedTo <= stop && l.total > l.told {
+		overwritten = l.total - l.told
+		if overwritten > events {
+			overwritten = events
 		}
-		if position+r.laneBytes < position {
-			return // a forged position
-		}
-		found := n.search(lane, position, position+8, position+r.laneBytes, next)
-		if found == nil && !searchedTail {
-			searchedTail = true
-			ends := []uint64{c.tail}
-			if !any {
-				ends = append(ends, c.head)
-			}
-			for _, end := range ends {
-				if found == nil && end%8 == 0 && end > position+r.laneBytes {
-					found = n.search(lane, position, end-r.laneBytes, end, next)
-				}
-			}
-		}
-		if found == nil {
-			return
-		}
-		missing := found.index - next
-		if unreported > 0 && c.evictedTo > position {
-			told := unreported
-			if told > uint64(missing) {
-				told = uint64(missing)
-			}
-			n.notice(typeGap, gapPayload(lane, reasonOverwritten, told, reported+told))
-			missing -= uint32(told)
-			unreported, reported = unreported-told, reported+told
-		}
-		n.notice(typeHole, holePayload(holePowerCut, lane, found.position-position, int64(missing)))
-		position, next = found.position, found.index
 	}
+	if overwritten > 0 {
+		l.notice(typeGap, gapPayload(l.number, reasonOverwritten, overwritten, l.told+overwritten))
+		events -= overwritten
+	}
+	if overwritten == 0 || events > 0 {
+		reason, told := holeDamaged, int64(events)
+		if l.otherBoot {
+			reason = holePowerCut
+		}
+		if !known {
+			told = -1
+		}
+		l.notice(typeHole, holePayload(reason, l.number, stop-l.position, told))
+	}
+	l.count, l.countKnown = l.count+skipped, l.countKnown && known
+	l.position = stop
 }
 
+// record answers the record at a position that ends by `end`; nil if there is no valid one.
+func (l *lane) record(position, end uint64) []byte {
+	if end < position || end-position < recordBytes {
+		return nil
+	}
+	record := l.ring.record(l.number, position)
+	if uint64(len(record)) > end-position {
+		return nil
+	}
+	return record
+}
+
+// next answers the record at a position, if it is there and, after a power cut, its index follows on: a thread that was
+// cancelled within a commit leaves a number that no record has.
+func (l *lane) next(position, end, count uint64, known bool) []byte {
+	const cancelled = 16
+	record := l.record(position, end)
+	if record != nil && l.otherBoot && known && recordNumber(count, true, u32(record, 12))-count > cancelled {
+		return nil
+	}
+	return record
+}
+
+// A candidate is a record behind a hole, and for how many records the hole stands.
 type candidate struct {
-	position uint64
-	index    uint32
+	position, skipped uint64
+	known             bool
 }
 
-// search looks for a record that can be behind a hole, which begins at `after`.
-func (n *lanes) search(lane uint32, after, from, to uint64, next uint32) *candidate {
-	r := n.ring
-	largest := (r.recordBytes + 7) &^ 7
-	for position := from; position < to; position += 8 {
-		record := r.record(lane, position)
+// find looks in [from, to) for a record that can be behind a hole at `position`.
+func (l *lane) find(from, to, end, position, count uint64, known bool) *candidate {
+	largest := (l.ring.recordBytes + 7) &^ 7
+	for at := from; at < to; at += 8 {
+		record := l.record(at, end)
 		if record == nil {
 			continue
 		}
-		hole, index := position-after, u32(record, 12)
-		missing := uint64(index - next)
-		if missing >= 1 && missing <= hole/recordBytes && missing >= hole/largest {
-			return &candidate{position, index}
+		if !known {
+			return &candidate{position: at}
+		}
+		skipped, hole := recordNumber(count, true, u32(record, 12))-count, at-position
+		if skipped > 0 && skipped <= hole/recordBytes && skipped >= hole/largest {
+			return &candidate{at, skipped, true}
+		}
+		if !l.otherBoot {
+			return &candidate{position: at}
 		}
 	}
 	return nil
+}
+
+// resync answers where the hole at the position ends, and for how many records it stands, if that is known.
+func (l *lane) resync() (stop, events uint64, known bool) {
+	lap, near := l.ring.laneBytes, l.end
+	if l.end-l.position > lap {
+		near = l.position + lap
+	}
+	found := l.find(l.position+8, near, l.end, l.position, l.count, l.countKnown)
+	if found == nil && near < l.end {
+		far := near
+		if l.end-near > lap {
+			far = l.end - lap
+		}
+		found = l.find(far, l.end, l.end, l.position, l.count, l.countKnown)
+	}
+	if found == nil {
+		return l.end, 0, false
+	}
+	return found.position, found.skipped, found.known
+}
+
+// lastRecord answers the end of the last record that can be found from a position on; the position if there is none.
+func (l *lane) lastRecord(position, hint uint64) uint64 {
+	const lapsMost, positionMost = 256, unknown64 / 2
+	if position > positionMost {
+		return position
+	}
+	count, known := l.said.countOf(l.number)
+	lap, searched := l.ring.laneBytes, uint64(0)
+	look := func(from uint64) *candidate {
+		if searched >= lapsMost*lap {
+			return nil
+		}
+		found := l.find(from, from+lap, from+2*lap, position, count, known)
+		if found == nil {
+			searched += lap
+		} else {
+			searched += found.position - from
+		}
+		return found
+	}
+	for {
+		if record := l.next(position, position+2*lap, count, known); record != nil {
+			position += uint64(len(record))
+			count, known = recordNumber(count, known, u32(record, 12))+1, true
+			continue
+		}
+		found := look(position + 8)
+		if found == nil && hint%8 == 0 && hint < positionMost && hint > position+lap {
+			found = look(hint - lap)
+			hint = 0
+		}
+		if found == nil {
+			return position
+		}
+		position, count, known = found.position, count+found.skipped, known && found.known
+	}
 }
 
 // listGaps lists the gap records that are due.
@@ -413,10 +474,7 @@ func (n *lanes) listGapsOf(lane uint32, dropped, reported *[reasons]uint64) {
 		if lane != noLane && reason == reasonOverwritten {
 			continue
 		}
-		told := n.said.totals[laneReason{lane, uint32(reason)}]
-		if n.believesReported() && reported[reason] > told {
-			told = reported[reason]
-		}
+		told := n.said.reported(lane, uint32(reason), reported[reason])
 		if dropped[reason] > told {
 			n.notice(typeGap, gapPayload(lane, reason, dropped[reason]-told, dropped[reason]))
 		}

@@ -10,8 +10,13 @@ import (
 // lost with it.
 var errLZ4 = errors.New("not an LZ4 block")
 
-// lz4EndBytes are behind all literals but the last ones: an offset, a token and five literals.
-const lz4EndBytes = 8
+// A block ends with literals: no match ends in the last five bytes of its content, and only the last literals reach
+// into the last twelve. Behind all other literals are an offset, a token and five literals.
+const (
+	lz4LastLiterals = 5
+	lz4MatchRoom    = 12
+	lz4EndBytes     = 8
+)
 
 // decodeLZ4 appends the content of an LZ4 block to history, and answers both. Matches may reach back into history. More
 // than limit bytes of content are refused, so a forged block costs no more memory than its frame allows. With an error
@@ -21,22 +26,23 @@ func decodeLZ4(history, block []byte, limit int) ([]byte, error) {
 	for at := 0; at < len(block); {
 		token := block[at]
 		literals, after, ok := lz4Length(block, at+1, int(token>>4))
-		left := len(block) - after - literals
-		if !ok || left < 0 || literals > end-len(out) || left > 0 && left < lz4EndBytes {
+		left := len(block) - after
+		if !ok {
+			return out, errLZ4
+		}
+		last := literals > end-len(out)-lz4MatchRoom || literals+lz4EndBytes > left
+		if last && (literals != left || literals > end-len(out)) {
 			return out, errLZ4
 		}
 		out = append(out, block[after:after+literals]...)
 		at = after + literals
-		if at == len(block) {
+		if last {
 			return out, nil
-		}
-		if len(block)-at < 2 {
-			return out, errLZ4
 		}
 		distance := int(binary.LittleEndian.Uint16(block[at:]))
 		match, after, ok := lz4Length(block, at+2, int(token&15))
 		match += 4
-		if !ok || distance > len(out) || match > end-len(out) {
+		if !ok || distance > len(out) || match > end-len(out)-lz4LastLiterals {
 			return out, errLZ4
 		}
 		if distance == 0 {

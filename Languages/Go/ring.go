@@ -97,7 +97,8 @@ func (r *ring) use(b []byte) bool {
 	}
 	var newest uint32
 	for at := 560; at < 640; at += 40 {
-		if sequence := u32(b, at+32); crc(b[at:at+36]) == u32(b, at+36) && sequence > newest {
+		if sequence := u32(b, at+32); crc(b[at:at+36]) == u32(b, at+36) && sequence != 0 &&
+			(!r.clockKnown || int32(sequence-newest) > 0) { // sequences wrap around
 			newest, r.clock, r.clockKnown = sequence, calibrationIn(b[at:]), true
 		}
 	}

@@ -61,11 +61,11 @@ type segment struct {
 	bootID       [16]byte
 	host         string
 	collected    bool
-	laterBoot    bool // it was written after a new start of the machine
-	headerEnd    int64
+	start        int64  // where the blocks begin
 	drained      []byte // 16 bytes for each lane
 
-	next int64 // position of the next block
+	next      int64  // position of the next block
+	following uint64 // the offset after all blocks so far
 }
 
 // openSegment opens a segment. A file without a valid header or block has valid false.
@@ -118,6 +118,7 @@ func (s *segment) readHeader() {
 	}
 	if !s.headerValid {
 		s.findOwner()
+		s.start = s.next
 	}
 }
 
@@ -130,48 +131,55 @@ func (s *segment) useHeader(b []byte, lanes uint32) {
 	s.whose = owner{logID: u64(b, 144), salt: u64(b, 24), opening: u64(b, 32), lanes: lanes}
 	s.baseOffset, s.previousSalt, s.incompatible = u64(b, 40), u64(b, 56), u64(b, 80)
 	copy(s.bootID[:], b[124:])
-	s.laterBoot = string(b[108:124]) != string(b[124:140])
 	s.collected = s.incompatible&collectedBit != 0
 	if s.collected {
 		s.host = string(bytes.TrimRight(b[184:248], "\x00"))
 	}
 	s.drained = append([]byte{}, b[segmentHeaderBytes:]...)
-	s.headerEnd = int64(len(b))
-	s.next = s.headerEnd
+	s.start = int64(len(b))
+	s.next, s.following = s.start, s.baseOffset
+	if s.batch != nil {
+		s.batch.disownIndex(s.whose, s.baseOffset)
+	}
 }
 
-// findOwner finds whose the blocks are where the header does not say: the seal's, or those of the first valid block.
+// findOwner finds whose the blocks are where the header does not say: the seal's, or those of the first valid block, or
+// of a batch without either those of its index.
 func (s *segment) findOwner() {
-	s.next = segmentHeaderBytes
-	anybody := owner{lanes: 256}
-	if b := s.sealFromEnd(anybody, true); b != nil {
-		s.whose = owner{b.logID, b.salt, b.opening, 256}
-	} else {
-		for at := int64(segmentHeaderBytes); ; at += 8 {
-			if at = s.findMagic(at); at < 0 {
-				return
-			}
-			b := s.blockAt(at, anybody, true)
-			if b != nil && b.salt != 0 && (s.sealed || b.baseOffset >= s.base) {
-				s.whose = owner{b.logID, b.salt, b.opening, 256}
-				break
-			}
+	s.whose = owner{lanes: 256}
+	s.baseOffset, s.next = s.base, s.size
+	if s.sealed && s.batch == nil {
+		if b := s.sealFromEnd(s.whose, true); b != nil {
+			s.whose = owner{b.logID, b.salt, b.opening, 256}
 		}
 	}
-	if first := s.findBlock(segmentHeaderBytes); first != nil {
-		s.valid = true
-		s.baseOffset = first.baseOffset
+	first := s.findBlock(segmentHeaderBytes, s.whose.salt == 0)
+	// The name of a file that is being written is right: blocks of lower offsets are old bytes of the disk.
+	for first != nil && !s.sealed && first.baseOffset < s.base {
+		first = s.findBlock(first.position+8, s.whose.salt == 0)
 	}
+	if first != nil {
+		s.valid, s.baseOffset, s.next = true, first.baseOffset, first.position
+		s.whose = owner{first.logID, first.salt, first.opening, 256}
+	} else if s.batch != nil && s.batch.index != nil && s.batch.index.baseOffset == s.base {
+		s.valid, s.whose = true, s.batch.index.whose
+		if s.next > segmentHeaderBytes {
+			s.next = segmentHeaderBytes
+		}
+	} else {
+		s.whose = owner{lanes: 256}
+	}
+	s.following = s.baseOffset
 }
 
 // sealFromEnd answers the seal that the last eight bytes of the file name.
 func (s *segment) sealFromEnd(whose owner, anybody bool) *block {
 	end := s.bytes(s.size-8, 8)
-	if end == nil || s.size < segmentHeaderBytes+blockBytes {
+	if end == nil || s.size%8 != 0 {
 		return nil
 	}
 	at := u64(end, 0)
-	if at > uint64(s.size) {
+	if at%8 != 0 || at > uint64(s.size) || s.valid && at < uint64(s.start) {
 		return nil
 	}
 	b := s.blockAt(int64(at), whose, anybody)
@@ -233,18 +241,80 @@ func (s *segment) findMagic(at int64) int64 {
 	}
 }
 
-// findBlock answers the first valid block of the segment from a position on.
-func (s *segment) findBlock(at int64) *block {
-	for at = (at + 7) &^ 7; ; at += 8 {
+// findBlock answers the first valid block from a position on, a multiple of 8; nil if there is none. With anybody the
+// block is that of whatever segment.
+func (s *segment) findBlock(at int64, anybody bool) *block {
+	for ; ; at += 8 {
 		if at = s.findMagic(at); at < 0 {
 			return nil
 		}
-		b := s.blockAt(at, s.whose, false)
-		// Without a header the file's name says what is of this segment, and not what the disk held before.
-		if b != nil && (s.headerValid || s.sealed || b.baseOffset >= s.base) {
+		if b := s.blockAt(at, s.whose, anybody); b != nil && b.salt != 0 {
 			return b
 		}
 	}
+}
+
+// damage is bytes that are no valid block, and the offsets that are missing for them.
+type damage struct {
+	position, end int64
+	first, count  uint64
+	isTail        bool // no valid block follows
+	isBroken      bool // of a tail: a kill does not leave such bytes
+}
+
+// step goes to the next valid block, or to the damage before it, which at the end is the tail. Blocks of events below
+// the offset `passed` are passed over by their headers.
+func (s *segment) step(passed uint64) (*block, damage) {
+	for s.following < passed {
+		head := s.headerAt(s.next)
+		if head == nil || head.count == 0 || head.nextOffset() > passed {
+			break
+		}
+		s.next, s.following = head.end(), max64(s.following, head.nextOffset())
+	}
+	b := s.blockAt(s.next, s.whose, false)
+	if b != nil {
+		s.next, s.following = b.end(), max64(s.following, b.nextOffset())
+		return b, damage{}
+	}
+	found := damage{position: s.next, end: s.size, first: s.following}
+	if b = s.findBlock(s.next, false); b == nil {
+		return nil, s.tail(found)
+	}
+	found.end = b.position
+	if b.baseOffset > s.following {
+		found.count = b.baseOffset - s.following
+		s.following = b.baseOffset
+	}
+	s.next = b.position
+	return nil, found
+}
+
+// tail says what is missing behind the last block.
+func (s *segment) tail(found damage) damage {
+	found.isTail = true
+	if broken := s.brokenAt(s.next); broken != nil {
+		found.isBroken = true
+		if end := broken.nextOffset(); end > s.following {
+			found.count = end - s.following
+		}
+	}
+	if s.batch != nil && s.batch.index != nil && s.next < s.size {
+		next := s.batch.index.nextOffset
+		if next > s.following && next-s.following <= uint64(s.size-s.next)/recordBytes {
+			found.count = next - s.following
+		}
+	}
+	return found
+}
+
+// headerAt answers the header of a block of the segment, valid whatever its payload is; nil if there is none.
+func (s *segment) headerAt(at int64) *block {
+	head := s.bytes(at, blockBytes)
+	if head == nil {
+		return nil
+	}
+	return headerIn(head, at, s.size, s.whose, false)
 }
 
 // brokenAt answers the header of a block whose payload is damaged, or that is valid but for one byte. A kill leaves no
@@ -279,7 +349,10 @@ func (s *segment) isNewer() bool {
 	if s.batch != nil && s.batch.index != nil && s.batch.index.flags&^flagColumns != 0 {
 		return true
 	}
-	if s.headerValid && s.incompatible&^collectedBit != 0 {
+	if !s.headerValid {
+		return false
+	}
+	if s.incompatible&^collectedBit != 0 {
 		return true
 	}
 	if s.major < 2 {
@@ -291,14 +364,11 @@ func (s *segment) isNewer() bool {
 	if s.major == 2 {
 		return true
 	}
-	if !s.headerValid {
+	if s.blockAt(s.start, s.whose, false) != nil {
 		return false
 	}
-	if s.blockAt(s.headerEnd, s.whose, false) != nil {
-		return false
-	}
-	behind := s.bytes(s.headerEnd, blockBytes)
-	return behind == nil || !isZero(behind)
+	behind := s.bytes(s.start, blockBytes)
+	return behind != nil && !isZero(behind)
 }
 
 // isBlank says whether nothing was written to the file yet.

@@ -16,9 +16,7 @@ func (l *Log) nextInSegments() bool {
 			l.block = nil
 		}
 		if l.current != nil {
-			if !l.nextBlock() {
-				l.endSegment()
-			}
+			l.nextStep()
 		} else if l.number < len(l.names) {
 			l.beginSegment(l.names[l.number])
 			l.number++
@@ -32,114 +30,64 @@ func (l *Log) nextInSegments() bool {
 	}
 }
 
-// beginSegment opens a segment, if it is one that is read.
-func (l *Log) beginSegment(name segmentName) {
+// skipToStart goes to the last segment that begins at or below the log's first offset: what lies before it is removed.
+// A segment whose name is not its own says nothing of where an offset lies.
+func (l *Log) skipToStart() error {
+	for i := len(l.names) - 1; i >= 0; i-- {
+		if l.names[i].base > l.expected {
+			continue
+		}
+		s, err := l.openOwn(l.names[i])
+		if err != nil && !errors.Is(err, ErrVersion) {
+			return err
+		}
+		// The walk refuses a segment of a newer version when it comes there.
+		if err == nil && (s == nil || s.headerValid && s.baseOffset != s.base) {
+			s.close()
+			continue
+		}
+		s.close()
+		for l.number = i; l.number > 0 && l.names[l.number-1].base == l.names[i].base; {
+			l.number--
+		}
+		return nil
+	}
+	return nil
+}
+
+// openOwn opens a segment. It is nil if the file is none of this log's, and an error wraps ErrVersion if it is of a
+// newer version.
+func (l *Log) openOwn(name segmentName) (*segment, error) {
+	s, err := l.open(name)
+	if err != nil || s == nil {
+		return nil, err
+	}
+	if !l.isOwn(s) {
+		s.close()
+		return nil, nil
+	}
+	return s, nil
+}
+
+// open opens a file with a segment's name; nil if it was removed meanwhile.
+func (l *Log) open(name segmentName) (*segment, error) {
 	s, err := openSegment(l.directory, name)
 	if errors.Is(err, os.ErrNotExist) {
 		// A writer renamed it, or removed it, since the directory was listed.
 		s, err = l.openRenamed(name)
 	}
 	if err != nil {
-		l.err = l.fault(err)
-		return
+		return nil, l.fault(err)
 	}
-	if s == nil {
-		return
-	}
-	if s.isNewer() {
-		l.err = l.newer(name.name)
+	if s != nil && s.isNewer() {
 		s.close()
-		return
+		return nil, l.newer(name.name)
 	}
-	if s.valid && l.id == 0 {
-		l.id = s.whose.logID // nothing else says whose the log is
-	}
-	if !s.valid || s.whose.logID != l.id {
-		if s.valid || !s.isBlank() {
-			l.skip(Skip{File: name.name, Bytes: s.size, Reason: "no segment of this log"})
-		}
-		s.close()
-		return
-	}
-	if l.isForgotten(s) {
-		s.close()
-		return
-	}
-	if s.sealed {
-		l.leftover = 0
-	}
-	sealedToo := l.isSealedToo(s)
-	l.current, l.sealed, l.extra = s, false, false
-	l.definitions = definitionsOf(s.whose.opening)
-	l.segments = append(l.segments, summary{
-		segmentName: s.segmentName, opening: s.whose.opening, salt: s.whose.salt, previousSalt: s.previousSalt,
-		baseOffset: s.baseOffset, end: s.baseOffset, flags: s.flags, collected: s.collected,
-	})
-	if sealedToo {
-		l.current = nil
-		s.close()
-		return
-	}
-	if b := s.sealFromEnd(s.whose, false); b != nil {
-		l.definitions.addAll(b.seal().definitions)
-		l.extra = true
-	}
-	if (s.sealed || s.base != s.baseOffset) && s.base >= l.named {
-		l.named = s.base + 1
-	}
-	skip := Skip{File: s.name, Reason: "missing before the segment"}
-	if s.flags&flagLeftOut != 0 {
-		skip.LeftOut, skip.Reason = true, "left out after a new start of the machine"
-	}
-	reached := s.base >= l.expected
-	l.missing(s.baseOffset, skip)
-	if !s.headerValid {
-		l.segments[len(l.segments)-1].end = s.base
-	}
-	if !s.headerValid && reached {
-		l.skip(Skip{File: s.name, Bytes: segmentHeaderBytes, Reason: "the segment's header is damaged"})
-	}
+	return s, nil
 }
 
-// skipRemoved passes over what retention removed and did not unlink yet: all up to the last segment that has the log's
-// first offset, or one behind it.
-func (l *Log) skipRemoved() error {
-	first := l.start.firstOffset
-	begin := 0
-	for i := 0; i < len(l.names) && l.names[i].base <= first; i++ {
-		s, err := openSegment(l.directory, l.names[i])
-		if err != nil {
-			return err
-		}
-		if s.valid && (l.id == 0 || s.whose.logID == l.id) {
-			end := s.baseOffset
-			seal := s.sealFromEnd(s.whose, false)
-			if seal != nil {
-				end = seal.baseOffset
-			}
-			within := (s.baseOffset <= first || !s.headerValid) && (seal == nil || end > first)
-			if within && (i == 0 || l.names[i].base > l.names[begin].base) {
-				begin = i
-			}
-			// No offset is given twice, whatever became of the segment.
-			if s.sealed {
-				l.leftover = end
-			}
-			if s.sealed && s.baseOffset > end {
-				l.leftover = s.baseOffset
-			}
-			if s.isNewer() {
-				l.refused = s.name
-			}
-		}
-		s.close()
-	}
-	for begin > 0 && l.names[begin-1].base == l.names[begin].base {
-		begin--
-	}
-	l.number = begin
-	return nil
-}
+// isOwn says whether the file is a segment, and of this log.
+func (l *Log) isOwn(s *segment) bool { return s.valid && (l.id == 0 || s.whose.logID == l.id) }
 
 // openRenamed opens what became of a segment: its sealed name, or its batch. Nil: it was removed.
 func (l *Log) openRenamed(name segmentName) (*segment, error) {
@@ -159,94 +107,121 @@ func (l *Log) openRenamed(name segmentName) (*segment, error) {
 	return nil, nil
 }
 
-// isForgotten says whether recovery wrote a segment under another boot than the ring's and did not seal it: the ring
-// still has all of it, and it is written again.
-func (l *Log) isForgotten(s *segment) bool {
-	return l.ring != nil && l.otherBoot && !l.ring.closed && !s.sealed && s.flags&flagRecovered != 0 && s.laterBoot &&
-		s.whose.opening == l.ring.opening
-}
-
-// isSealedToo says whether an active segment is there under its sealed name as well.
-func (l *Log) isSealedToo(s *segment) bool {
-	if s.sealed || len(l.segments) == 0 {
-		return false
+// beginSegment opens a segment, if it is one that is read.
+func (l *Log) beginSegment(name segmentName) {
+	s, err := l.open(name)
+	if err != nil {
+		l.err = err
+		return
 	}
-	last := &l.segments[len(l.segments)-1]
-	return last.sealed && last.base == s.base && last.salt == s.whose.salt
-}
-
-// nextBlock goes to the next valid block. False: there is none.
-func (l *Log) nextBlock() bool {
-	s, last := l.current, &l.segments[len(l.segments)-1]
-	if l.sealed {
-		return false
+	if s == nil {
+		return
 	}
-	at := s.next
-	b := s.findBlock(at)
-	if b == nil {
-		return false
-	}
-	if b.position > at {
-		// Where all offsets were read before, damage takes nothing.
-		if last.end >= l.expected || b.baseOffset > l.expected {
-			l.skip(Skip{File: s.name, Position: at, Bytes: b.position - at, Reason: "damaged"})
+	if !l.isOwn(s) {
+		if s.valid || !s.isBlank() {
+			l.passOver(Skip{First: l.expected, File: name.name, Bytes: s.size, Reason: "no segment of this log"})
 		}
+		s.close()
+		return
 	}
-	s.next = b.end()
-	l.missing(b.baseOffset, Skip{File: s.name, Position: at, Reason: "missing before the block"})
-	if b.nextOffset() > last.end {
-		last.end = b.nextOffset()
+	if forgotten, err := l.isForgotten(s); err != nil || forgotten {
+		l.err = err
+		s.close()
+		return
 	}
-	switch b.kind {
-	case blockDefinitions:
-		l.definitions.addAll(b.payload)
-	case blockSeal:
-		l.sealed, last.hasSeal, last.end = true, true, b.baseOffset
-		if last.end < last.baseOffset {
-			last.end = last.baseOffset
-		}
-	default:
-		last.hasEvents = last.hasEvents || b.kind == blockEvents && b.count > 0
-		l.block, l.rest, l.index, l.lanePos = b, b.payload, 0, b.laneFrom
+	// Of one that recovery sealed, and that lies there under both names, the sealed one was read.
+	visited := visit{s.base, s.whose.salt}
+	if l.visited[visited] {
+		s.close()
+		return
 	}
-	return true
+	l.visited[visited] = true
+	l.current, l.askedRing = s, false
+	l.beginOffsets(s)
+	if b := s.sealFromEnd(s.whose, false); b != nil {
+		l.definitions.take(b.opening, b.seal().definitions)
+	}
 }
 
-// endSegment closes the segment, and says whether its end is as a writer or a kill leaves it.
-func (l *Log) endSegment() {
+// isForgotten says whether a recovery under the ring's boot wrote a segment, and the machine went down before the seal:
+// the lanes have its events still, and give them with other offsets.
+func (l *Log) isForgotten(s *segment) (bool, error) {
+	r := l.ring
+	if s.sealed || !s.headerValid || s.flags&(flagRecovered|flagLeftOut) != flagRecovered || r == nil || !l.otherBoot ||
+		r.closed || r.opening != s.whose.opening {
+		return false, nil
+	}
+	anothers, err := l.isAnothers(r.logID, r.opening, r.baseOffset, false)
+	return !anothers, err
+}
+
+// beginOffsets tells of the offsets before a segment, and of its header if that is damaged.
+func (l *Log) beginOffsets(s *segment) {
+	skip := Skip{First: l.expected, File: s.name, Reason: "missing before the segment"}
+	if s.baseOffset > l.expected {
+		skip.Count = s.baseOffset - l.expected
+	}
+	switch {
+	case !s.headerValid:
+		if skip.Count == 0 {
+			skip.First = s.base
+		}
+		skip.Bytes, skip.Reason = s.next, "the segment's header is damaged"
+		l.passOver(skip)
+	case s.flags&flagLeftOut != 0:
+		l.leaveOut(s.baseOffset, s.name)
+	case skip.Count > 0:
+		l.passOver(skip)
+	}
+}
+
+// nextStep goes to the next block, or over damage, or to the segment's end.
+func (l *Log) nextStep() {
 	s := l.current
-	l.current = nil
-	defer s.close()
+	b, damage := s.step(l.expected)
 	if s.window.err != nil {
 		l.err = l.fault(s.window.err)
 		return
 	}
-	if l.sealed {
-		return
-	}
-	last := &l.segments[len(l.segments)-1]
-	if last.end < l.expected {
-		return
-	}
-	broken := s.brokenAt(s.next)
-	if !s.sealed && (broken == nil || l.isLive()) {
-		return
-	}
-	l.skip(Skip{File: s.name, Position: s.next, Bytes: s.size - s.next, Reason: "damaged at the segment's end"})
-	if !s.sealed {
-		return
-	}
-	end := uint64(0)
-	if broken != nil {
-		end = broken.nextOffset()
-	}
-	if s.batch != nil && s.batch.index != nil {
-		next := s.batch.index.nextOffset
-		if next > end && next-last.end <= uint64(s.size-s.next)/recordBytes {
-			end = next
+	if b == nil {
+		l.passOverDamage(s, damage)
+		if damage.isTail {
+			l.endSegment()
 		}
+		return
 	}
-	l.missing(end, Skip{File: s.name, Position: s.next, Reason: "missing at the segment's end"})
+	l.missing(b.baseOffset, Skip{File: s.name, Position: b.position, Reason: "missing before the block"})
+	switch b.kind {
+	case blockDefinitions:
+		l.definitions.take(b.opening, b.payload)
+	case blockSeal:
+		l.definitions.take(b.opening, b.seal().definitions)
+		l.endSegment()
+	default:
+		l.block, l.rest, l.index, l.lanePos = b, b.payload, 0, b.laneFrom
+	}
+}
+
+func (l *Log) endSegment() {
+	l.current.close()
+	l.current = nil
+}
+
+// passOverDamage tells of bytes that are no valid block. Which offsets a damaged last block of an active segment had
+// is for the next segment or the lanes to say.
+func (l *Log) passOverDamage(s *segment, d damage) {
+	skip := Skip{First: d.first, Count: d.count, File: s.name, Position: d.position, Bytes: d.end - d.position}
+	switch {
+	case !d.isTail:
+		skip.Reason = "damaged"
+	case s.sealed:
+		skip.Reason = "damaged at the segment's end"
+	case !d.isBroken || l.isLive():
+		return // as a writer or a kill leaves it
+	default:
+		skip.Count, skip.Reason = 0, "damaged at the segment's end"
+	}
+	l.passOver(skip)
 }
 
 // nextInBlock fills the event with the block's next one that was not read before.
@@ -261,42 +236,48 @@ func (l *Log) nextInBlock() bool {
 		if offset < l.expected {
 			continue
 		}
-		l.expected = offset + 1
 		sequence := uint64(b.lane)<<48 | position/8&(1<<48-1)
 		if b.kind == blockNotices {
 			sequence = noLane<<48 | offset&(1<<48-1)
 		}
-		l.define(u32(record, 8))
-		l.event.set(record, sequence, &b.clock, &l.definitions)
+		l.define(b.opening, u32(record, 8))
+		l.event.set(record, ID{b.opening, sequence}, &b.clock, &l.definitions)
 		l.event.Offset, l.event.BootID, l.event.Host = offset, l.current.bootID, l.current.host
+		l.expected = offset + 1
 		return true
 	}
 	return false
 }
 
-// define looks for definitions that an event needs and that no block had: in the seal of an active segment, which need
-// not be at the file's end, and where there is none, in the ring.
-func (l *Log) define(kind uint32) {
-	known := l.definitions.known
-	if l.extra || known[kind&0xffff] != nil && (kind>>16&0x7fff == 0 || known[kind>>16&0x7fff] != nil) {
+// define looks for definitions that an event needs and that the log did not have before it: in the ring, and in the
+// seal of an active segment, which need not be at the file's end.
+func (l *Log) define(opening uint64, kind uint32) {
+	kind, context := kind&0xffff, kind>>16&0x7fff
+	known := l.definitions.find(opening, kind) != nil && (context == 0 || l.definitions.find(opening, context) != nil)
+	if l.askedRing || known {
 		return
 	}
-	l.extra = true
-	if !l.current.sealed {
-		// The segment is opened once more: the bytes of the current block are still in use.
-		s, err := openSegment(l.directory, l.current.segmentName)
-		if err == nil {
-			defer s.close()
-			b := s.findBlock(l.current.next)
-			for ; b != nil && b.kind != blockSeal; b = s.findBlock(b.end()) {
-			}
-			if b != nil {
-				l.definitions.addAll(b.seal().definitions)
-				return
-			}
-		}
+	l.askedRing = true
+	if r := l.ring; r != nil && r.opening == opening {
+		l.definitions.begin(opening)
+		r.define(&l.definitions, isOtherBoot(r.bootID) && !r.closed)
 	}
-	if l.ring != nil && l.ring.opening == l.current.whose.opening {
-		l.ring.define(&l.definitions, l.otherBoot)
+	if l.current == nil || l.current.sealed {
+		return
+	}
+	// The segment is opened once more: the bytes of the current block are still in use.
+	s, err := openSegment(l.directory, l.current.segmentName)
+	if err != nil {
+		return
+	}
+	defer s.close()
+	for {
+		b, damage := s.step(0)
+		if b != nil && b.kind == blockSeal {
+			l.definitions.take(b.opening, b.seal().definitions)
+		}
+		if b == nil && damage.isTail || b != nil && b.kind == blockSeal {
+			return
+		}
 	}
 }

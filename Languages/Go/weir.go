@@ -46,7 +46,6 @@ type Log struct {
 	stage     stage
 	err       error
 
-	start       startSlot
 	locator     *locator // nil without a valid one
 	ring        *ring
 	stray       *ring // one in the directory, that counts for the log's id alone
@@ -55,20 +54,16 @@ type Log struct {
 	otherBoot   bool
 	live        bool // a writer had the log open when it was opened here
 
-	segments    []summary
 	number      int // of the segment that comes next
+	visited     map[visit]bool
 	current     *segment
-	sealed      bool // the seal of the current segment was read
 	block       *block
 	rest        []byte // the records of the block that are to come
 	lanePos     uint64
 	index       uint64
 	expected    uint64 // the offset of the next event
-	leftover    uint64 // the end of a segment that is removed, if no sealed one follows
-	refused     string // a segment that is removed, and of a newer version
-	named       uint64 // an opening begins at or behind this: a segment's name is taken
 	definitions definitions
-	extra       bool // definitions from the seal, or the ring, were added
+	askedRing   bool // for definitions that the segment, or the lanes, lack
 	lanes       *lanes
 
 	event   Event
@@ -76,10 +71,13 @@ type Log struct {
 	started bool
 }
 
+// A visit is that of a segment: under one base there may be several, and one may be there under two names.
+type visit struct{ base, salt uint64 }
+
 // Open opens a directory for reading. Errors: ErrMissing, and those of the file system. A log that is damaged opens:
 // Skipped tells of the damage.
 func Open(directory string) (*Log, error) {
-	l := &Log{directory: directory}
+	l := &Log{directory: directory, visited: map[visit]bool{}}
 	l.live = l.isLive()
 	var err error
 	if l.names, l.others, err = list(directory); err != nil {
@@ -91,27 +89,40 @@ func Open(directory string) (*Log, error) {
 	if !l.others["lock"] && !l.others["ring"] && len(l.names) == 0 {
 		return nil, fmt.Errorf("%s: %w: it has no lock, no ring and no segment", directory, ErrMissing)
 	}
-	start := l.readStart()
+	start, problem, newer := l.readStart()
 	at, atDamaged, atNewer := l.readLocator()
 	if at != nil && l.isForeign(at) {
 		at = nil
 	}
-	l.openRing(at, atDamaged, atNewer)
 	l.locator = at
+	l.openRing(at, atDamaged, atNewer)
 	l.id = l.findID(at, start)
-	l.start = start
-	if start.firstOffset > 0 {
-		l.skip(Skip{Count: start.firstOffset, File: "start", Reason: "removed", Removed: true})
-		l.expected = start.firstOffset
-		if err := l.skipRemoved(); err != nil && !errors.Is(err, os.ErrNotExist) {
-			l.Close()
-			return nil, l.fault(err)
-		}
+	if err := l.begin(start, problem, newer); err != nil {
+		l.Close()
+		return nil, err
 	}
 	if l.ring != nil {
 		l.otherBoot = isOtherBoot(l.ring.bootID)
 	}
 	return l, nil
+}
+
+// begin goes to the log's first offset.
+func (l *Log) begin(start startSlot, problem string, newer bool) error {
+	if newer {
+		l.err = l.newer("start")
+		return nil
+	}
+	if start.sequence != 0 && l.id != 0 && start.logID != l.id {
+		start, problem = startSlot{}, startForeign
+	}
+	if problem != "" {
+		l.passOver(Skip{File: "start", Reason: problem})
+	}
+	if start.firstOffset > 0 {
+		l.passOver(Skip{Count: start.firstOffset, File: "start", Reason: "removed", Removed: true})
+	}
+	return l.skipToStart()
 }
 
 // openRing opens the ring that is in force.
@@ -132,9 +143,18 @@ func (l *Log) openRing(at *locator, damaged, newer bool) {
 	}
 	l.ring, l.ringDamaged, l.ringNewer = openRing(path)
 	if at != nil && at.inUse && l.ring == nil && !l.ringDamaged && !l.ringNewer {
-		_, err := os.Lstat(path + ".new")
-		l.ringDamaged = err != nil
+		l.ringDamaged = !l.isRingBeingMade()
 	}
+}
+
+// isRingBeingMade says whether the writer died while it made the ring.
+func (l *Log) isRingBeingMade() bool {
+	path := l.directory + "/ring"
+	if l.locator != nil && l.locator.inUse {
+		path = l.locator.ringPath()
+	}
+	_, err := os.Lstat(path + ".new")
+	return err == nil
 }
 
 func (l *Log) newer(file string) error { return fmt.Errorf("%s/%s: %w", l.directory, file, ErrVersion) }
@@ -160,16 +180,35 @@ func (l *Log) Skipped() []Skip { return l.skips }
 // Err is what ended the reading before the log's end: ErrVersion, or an error of the file system. Nil at the end.
 func (l *Log) Err() error { return l.err }
 
-func (l *Log) skip(s Skip) { l.skips = append(l.skips, s) }
+// passOver tells of what is passed over, unless it lies before what is expected: that was told already.
+func (l *Log) passOver(s Skip) {
+	end := s.First + s.Count
+	if s.Count > 0 && end <= l.expected || s.Count == 0 && s.First < l.expected {
+		return
+	}
+	if s.Count > 0 {
+		if s.First < l.expected {
+			s.First, s.Count = l.expected, end-l.expected
+		}
+		l.expected = end
+	}
+	l.skips = append(l.skips, s)
+}
 
 // missing goes on to an offset, and tells which ones no event has.
 func (l *Log) missing(offset uint64, s Skip) {
-	if offset <= l.expected {
-		return
+	if offset > l.expected {
+		s.First, s.Count = l.expected, offset-l.expected
+		l.passOver(s)
 	}
-	s.First, s.Count = l.expected, offset-l.expected
-	l.skip(s)
-	l.expected = offset
+}
+
+// leaveOut goes on to an offset; those before it were never given to an event.
+func (l *Log) leaveOut(offset uint64, file string) {
+	if offset > l.expected {
+		l.passOver(Skip{First: l.expected, Count: offset - l.expected, File: file, LeftOut: true,
+			Reason: "left out after a new start of the machine"})
+	}
 }
 
 // Next goes to the next event, and says whether there is one. With a writer that lives the events that it has not

@@ -1,14 +1,17 @@
 /*
  * batch_damage_test.c: case 46 of bad input: batch segments that are cut, altered, lie about themselves, or were never
  * any. What a damaged LZ4 block took is told to be missing, exactly, all else is delivered; weir_verify finds every
- * byte; nothing is allocated for a number that lies, and nothing takes time beyond measure.
+ * byte; nothing is allocated for a number that lies, and nothing takes time beyond measure. Longer than other files:
+ * nearly all of it damages the same two logs.
  */
 #include "batch_log.h"
 
 #include <lz4.h>
 #include <sys/resource.h>
 
+#include "segment/source.h"
 #include "segment/unpack.h"
+#include "system/xxh32.h"
 
 /* What is freed is not kept for long, so that a peak of memory tells what was in use. */
 const char *__asan_default_options(void);
@@ -488,6 +491,35 @@ static void strangers(const subject *subject) {
   REQUIRE(unlink(subject->path) == 0);
 }
 
+/* A block whose second match reaches back before the content: what is before that counts, with zeros for the rest. */
+static void bytes_behind_damage(void) {
+  test("a damaged LZ4 block leaves nothing behind its damage, whatever liblz4 copies ahead");
+  enum { FIRST = 15 + 5, SECOND = 10, MATCH = 4, AHEAD = 120, MADE = FIRST + MATCH + SECOND };
+  uint8_t frame[64 + FIRST + SECOND + AHEAD] = {0x04, 0x22, 0x4d, 0x18, 0x60, 0x40}, *at = frame + 6;
+  *at++ = (uint8_t)(xxh32(frame + 4, 2) >> 8);
+  uint8_t *size = at, expected[MADE];
+  at += 4;
+  *at++ = 0xf0; /* 15 literals and more, a match of 4 */
+  *at++ = FIRST - 15;
+  for (int i = 0; i < FIRST; i++) *at++ = expected[i] = (uint8_t)(1 + i);
+  memcpy(at, "\x14\0", 2); /* 20 bytes back */
+  at += 2;
+  memcpy(expected + FIRST, expected, MATCH);
+  *at++ = SECOND << 4;
+  for (int i = 0; i < SECOND; i++) *at++ = expected[FIRST + MATCH + i] = (uint8_t)(100 + i);
+  memset(at, 0xee, AHEAD); /* 61,166 bytes back: there are none */
+  at += AHEAD;
+  uint32_t bytes = (uint32_t)(at - size - 4);
+  memcpy(size, &bytes, 4);
+  segment_source source;
+  REQUIRE(source_open_memory(&source, frame, (uint64_t)(at - frame), 1) == 0);
+  uint8_t content[4 * MADE], zeros[3 * MADE] = {0};
+  CHECK_EQUAL(source_read(&source, content, sizeof content, 0), sizeof content);
+  CHECK(memcmp(content, expected, MADE) == 0);
+  CHECK(memcmp(content + MADE, zeros, sizeof zeros) == 0);
+  source_close(&source);
+}
+
 /* ---- At the end of the log --------------------------------------------------------------------------------------- */
 
 /* The last segment is a damaged batch: what follows gets offsets after what it had. */
@@ -593,6 +625,7 @@ int main(void) {
   random_start("batch_damage_test");
   char *folder = scratch();
   subject small, large;
+  bytes_behind_damage();
   prepare(&small, folder, "small", 40);
   every_byte(&small);
   huge_block(&small);

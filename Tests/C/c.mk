@@ -53,7 +53,8 @@ test-c: need-c need-lz4-tool need-python need-gcc need-sqlite
 	@$(MAKE) --no-print-directory test-c-build
 	@$(MAKE) --no-print-directory -j $(JOBS) --keep-going --output-sync=target $(C_RUNS)
 	@$(MAKE) --no-print-directory test-symbols test-layers test-labels
-	@$(MAKE) --no-print-directory -j $(JOBS) --output-sync=target test-amalgamation test-packaging test-python test-readers
+	@$(MAKE) --no-print-directory -j $(JOBS) --output-sync=target test-amalgamation test-packaging test-python test-go \
+	  test-readers
 	@if command -v aarch64-linux-gnu-gcc >/dev/null 2>&1; then $(MAKE) --no-print-directory check-aarch64; \
 	  else echo 'skipped: check-aarch64, for want of gcc-aarch64-linux-gnu'; fi
 

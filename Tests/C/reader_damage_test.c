@@ -307,10 +307,110 @@ static void test_recovery_agrees(fixture *fixture) {
   }
 }
 
+/* ---- Logs that nobody damaged, as a kill or the machine leaves them ---------------------------------------------- */
+
+/* Writes the fixture's log with the last segment's header changed, its checksum right. */
+static void write_changed(const fixture *fixture, void (*change)(segment_header *header)) {
+  write_log(fixture);
+  uint8_t bytes[SEGMENT_HEADER_BYTES + 16 * BUILT_LANES];
+  memcpy(bytes, fixture->last.bytes, sizeof bytes);
+  segment_header *header = (segment_header *)(void *)bytes;
+  change(header);
+  header->header_crc = crc32c(bytes + 20, sizeof bytes - 20);
+  overwrite(join(fixture->path, LAST_NAME), 0, bytes, sizeof bytes);
+}
+
+/* Makes the ring one of another boot. */
+static void change_boot(const fixture *fixture) {
+  ring_header header = *fixture->ring.header;
+  header.boot_id[0] ^= 1;
+  header.header_crc = crc32c((uint8_t *)&header + 16, RING_FIXED_BYTES - 16);
+  overwrite(join(fixture->path, RING_NAME), 0, &header, sizeof header);
+}
+
+static void set_recovered(segment_header *header) {
+  header->flags = SEGMENT_RECOVERED;
+  header->boot_id[0] ^= 1;
+  header->captured_boot_id[0] ^= 1;
+}
+
+static uint64_t ids_given_twice(const listing *list) {
+  uint64_t twice = 0;
+  for (uint64_t i = 0; i < list->count; i++) {
+    for (uint64_t j = 0; j < i; j++) twice += memcmp(&list->events[i].id, &list->events[j].id, sizeof(weir_id)) == 0;
+  }
+  return twice;
+}
+
+/* Reads, recovers and reads again: 1 if both are the same, and `*before` is what was read. */
+static int is_as_recovered(const fixture *fixture, listing *before) {
+  *before = list_events(fixture->path);
+  weir_log *log = NULL;
+  weir_error error;
+  if (!CHECK_EQUAL(open_small_log(fixture->path, &log, &error), WEIR_OK)) fprintf(stderr, "  %s\n", error.message);
+  weir_free(log);
+  listing after = list_events(fixture->path);
+  int same = same_listing(before, &after);
+  if (!same) {
+    show("before", before);
+    show("after ", &after);
+  }
+  return same;
+}
+
+static void test_recovery_of_an_earlier_boot(fixture *fixture) {
+  test("a segment that a recovery left unsealed, and then the machine went down: its events are read once");
+  clear(fixture);
+  write_changed(fixture, set_recovered);
+  change_boot(fixture);
+  listing before;
+  CHECK(is_as_recovered(fixture, &before));
+  CHECK_EQUAL(ids_given_twice(&before), 0);
+  CHECK_EQUAL(before.count, fixture->count); /* a notice of the tail in place of the segment's notice */
+}
+
+static void set_newer(segment_header *header) { header->incompatible = UINT64_C(1) << 63; }
+
+static void test_newer_behind_damage(fixture *fixture) {
+  test("events behind damage in an unsealed segment are read, though the next segment is a newer version's");
+  clear(fixture);
+  write_changed(fixture, set_newer);
+  char *sealed = strdup(join(fixture->path, SECOND_NAME)), *active = strdup(join(fixture->path, SECOND_NAME ".active"));
+  REQUIRE(rename(sealed, active) == 0);
+  uint64_t at = SEGMENT_HEADER_BYTES + 16 * BUILT_LANES; /* its definitions, which the seal has too */
+  overwrite(active, at + 8, "damage", 6);
+  reading reading = read_log(fixture, 0);
+  CHECK_EQUAL(reading.end, WEIR_ERROR_VERSION);
+  for (uint64_t i = 0; i < fixture->count; i++) CHECK_EQUAL(reading.seen[i], fixture->events[i].file < 2);
+  free(sealed);
+  free(active);
+}
+
+static void test_missing_ring(fixture *fixture) {
+  test("a ring that is missing is told once, unless the log is a copy of segments, or the ring was being made");
+  clear(fixture);
+  write_log(fixture);
+  char *ring = strdup(join(fixture->path, RING_NAME)), *made = strdup(join(fixture->path, RING_NEW_NAME));
+  REQUIRE(unlink(ring) == 0);
+  reading reading = read_log(fixture, 0);
+  CHECK(reading.end == WEIR_END && reading.skips == 1 && reading.missing == 0);
+  CHECK(all_but(fixture, &reading, only_in_ring, NULL));
+  write_file(made, "", 0);
+  CHECK_EQUAL(read_log(fixture, 0).skips, 0);
+  REQUIRE(unlink(made) == 0 && unlink(join(fixture->path, LOCK_NAME)) == 0);
+  CHECK_EQUAL(read_log(fixture, 0).skips, 0);
+  free(ring);
+  free(made);
+}
+
 int main(void) {
   random_start("reader_damage_test");
   fixture fixture;
   build(&fixture);
+  test_recovery_of_an_earlier_boot(&fixture);
+  test_newer_behind_damage(&fixture);
+  test_missing_ring(&fixture);
+  clear(&fixture);
   test_flips(&fixture);
   test_cuts(&fixture);
   test_ring_damage(&fixture);

@@ -154,6 +154,29 @@ class DamageTest(Scratch):
         except weir.Error as error: self.assertEqual(error.status, 'version', (name, at))
         self.change(log, name, at, data[at:at + 1])
 
+  def test_a_missing_ring_is_told(self):
+    log = self.copy('v1-killed')
+    os.remove(os.path.join(log, 'ring'))
+    self.assertEqual([skip.file for skip in self.skips(log)], ['ring'])
+    open(os.path.join(log, 'ring.new'), 'wb').close()
+    self.assertEqual(self.skips(log), [])
+    os.remove(os.path.join(log, 'ring.new'))
+    os.remove(os.path.join(log, 'lock'))
+    self.assertEqual(self.skips(log), [])
+
+  def skips(self, directory):
+    log = weir.Log(directory)
+    self.assertEqual(len(list(log)), 38)
+    return log.skips
+
+  def test_what_a_recovery_of_an_earlier_boot_left_comes_once(self):
+    log, name = self.copy('v1-killed'), '00000000000000000027.weir.active'
+    with open(os.path.join(log, name), 'rb') as file: header = file.read(560)
+    header = header[:20] + b'\1' + header[21:]
+    self.change(log, name, 0, header[:16] + struct.pack('<I', crc32c(header[20:])) + header[20:])
+    ids = [event.id for event in weir.Log(log)]
+    self.assertEqual((len(ids), len(set(ids))), (63, 63))
+
   def test_a_newer_version_is_refused(self):
     log = self.copy('v1-closed')
     self.change(log, '00000000000000000032.weir', 8, b'\2')

@@ -19,7 +19,7 @@ from ._files import Start, exists, is_live, lock_id, open_plain, read_file, read
 from ._place import RingPlace, find_ring
 from ._owner import is_anothers
 from ._ring import Item, Replay, Ring
-from ._segment import AFTER_CUT, Damage, Segment, SegmentName, segment_name
+from ._segment import AFTER_CUT, RECOVERED, Damage, Segment, SegmentName, segment_name
 from ._values import Damaged
 from ._word import Word
 
@@ -29,6 +29,7 @@ _MOST_SEGMENT_BYTES = 1 << 31
 _VANISHED = 'the ring is not where it was: events that no segment had yet are lost, and how many is not known'
 _ANOTHERS = ('the ring is of another opening, or another log: events that no segment had yet are lost, unless the '
              "log's own ring is put back before it is opened")
+_MISSING = 'the ring is missing: events that no segment had yet are lost'
 _LOST_OFFSETS = 'these offsets had been given, but no block holds their events'
 
 
@@ -127,7 +128,7 @@ class Reader:
     self.current: Optional[Segment] = None
     self.told: Set[Any] = set()
     self.skips: List[Skip] = []
-    self.is_live = False
+    self.is_live, self.has_segments = False, False
 
   def items(self) -> Iterator[Union[Event, Skip]]:
     for _ in range(_TRIES):
@@ -192,6 +193,7 @@ class Reader:
     if problem: self.skip(self.next, 0, 'start', 0, 0, problem)
     self.skip_removed(2**64)
     yield from self.take_skips()
+    self.has_segments = False
     visited: Set[Tuple[int, int]] = set()
     names = names[self.first_of(names):]
     for at, name in enumerate(names):
@@ -208,6 +210,8 @@ class Reader:
         continue
       if (name.base, segment.salt) in visited: continue
       visited.add((name.base, segment.salt))
+      self.has_segments = True
+      if self.is_forgotten(segment): continue
       is_complete = not name.is_active or not self.is_live or at + 1 < len(names)
       yield from self.read_segment(segment, is_complete)
 
@@ -217,10 +221,30 @@ class Reader:
       if names[at].base > self.next: continue
       try: segment = self.directory.segment(names[at])
       except Damaged: continue
+      except Newer: return self.first_with(names, at)  # which is refused when the walk comes there
       is_ours = segment.salt != 0 and segment.log_id in (self.log_id, 0) or not self.log_id
       if is_ours and segment.salt and (not segment.is_valid or segment.base == names[at].base):
-        return next(i for i, name in enumerate(names) if name.base == names[at].base)
+        return self.first_with(names, at)
     return 0
+
+  @staticmethod
+  def first_with(names: List[SegmentName], at: int) -> int:
+    """The first of that base."""
+    return next(i for i, name in enumerate(names) if name.base == names[at].base)
+
+  def is_forgotten(self, segment: Segment) -> bool:
+    """Whether a recovery under the ring's boot wrote a segment, and the machine went down before the seal: the lanes
+    have its events still, and give them with other offsets."""
+    if not segment.name.is_active or segment.flags & (RECOVERED | AFTER_CUT) != RECOVERED: return False
+    directory = self.directory
+    try:
+      with find_ring(directory.fd) as place:
+        if not place.name: return False
+        ring = Ring(open_plain(place.directory, place.name))
+    except (Damaged, Newer, OSError): return False
+    ring.close()
+    word = Word(ring.opening, ring.base, ring.is_cut)
+    return word.forgets(segment) and not is_anothers(directory, self.log_id, ring.log_id, word, False)
 
   def read_segment(self, segment: Segment, is_complete: bool) -> Iterator[Union[Event, Skip]]:
     file, damage = segment.name.name, segment.damage
@@ -340,8 +364,14 @@ class Reader:
         if is_anothers(directory, self.log_id, locator.log_id, word, True):
           raise Damaged(_VANISHED)
         return None, locator.next
+      ring: Optional[Ring] = None
       try: ring = Ring(open_plain(place.directory, place.name))
-      except FileNotFoundError: return None, 0
+      except FileNotFoundError: pass
+      is_being_made = exists(place.directory, ('ring' if not place.is_elsewhere else place.name) + '.new')
+    if not ring:
+      # A copy of segments alone lacks no ring, nor does a log whose writer died while it made one.
+      if self.has_segments and exists(directory.fd, 'lock') and not is_being_made: raise Damaged(_MISSING)
+      return None, 0
     try:
       word = Word(ring.opening, ring.base, ring.is_cut)
       if is_anothers(directory, self.log_id, ring.log_id, word, ring.is_closed):

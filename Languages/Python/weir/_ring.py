@@ -268,7 +268,7 @@ class Lane:
       if not record: continue
       if self.count is None: return at, None
       between, size = number(self.count, record.index) - self.count, at - position
-      least = -(-size // padded(self.ring.record_bytes))
+      least = size // padded(self.ring.record_bytes)
       if between > 0 and least <= between <= size // RECORD_BYTES: return at, between
       if not self.is_cut: return at, None
     return None, None

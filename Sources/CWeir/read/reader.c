@@ -396,8 +396,12 @@ static step open_segment(weir_reader *reader, weir_error *error) {
   if (!reader->asked_start) return ask_start(reader, error);
   outlook before = take_outlook(reader);
   switch (segment_walk_next(&reader->walk, reader->next, &reader->scan, &reader->name, &damage)) {
-    case WALK_OPENED:
-      return begin_segment(reader, &damage, error);
+    case WALK_OPENED: {
+      int forgets = orphan_forgets(reader->directory, reader->walk.log_id, &reader->scan);
+      if (forgets == 0) return begin_segment(reader, &damage, error);
+      scan_close(&reader->scan);
+      return forgets > 0 ? STEP_AGAIN : failed(reader, forgets, reader->name.name, error);
+    }
     case WALK_FOREIGN: {
       /* Anyone may have named the file, so the offset in its name proves no missing offsets. */
       scan_damage file = {.to = damage.to, .first_offset = reader->next};
@@ -432,6 +436,7 @@ static step at_tail(weir_reader *reader, scan_damage *damage, weir_error *error)
   outlook before = take_outlook(reader);
   if (before.live && is_quiet(reader, &before)) return STEP_END;
   int goes_on = segment_walk_goes_on(&reader->walk);
+  if (goes_on == -ENOTSUP) goes_on = 1; /* a newer version's: refused once this segment is read */
   if (goes_on < 0) return failed(reader, goes_on, NULL, error);
   if (before.live && !goes_on) {
     reader->quiet = before;
@@ -503,13 +508,29 @@ static step ring_failed(weir_reader *reader, int result, weir_error *error) {
 
 #define LOST_OFFSETS "these offsets had been given, but no block holds their events"
 
+/*
+ * There is no ring, nor a word that a close removed it. So its events are lost, unless the directory is a copy of
+ * segments alone, or the writer died while it made the ring. Reported once.
+ */
+static step end_without_ring(weir_reader *reader) {
+  int lost = reader->walk.started && directory_was_opened(reader->directory) && !orphan_being_made(reader->directory);
+  if (lost && directory_is_live(reader->directory)) return back_to_segments(reader);
+  reader->stage = AT_END;
+  if (!lost || reader->ring_loss_reported != 0) return STEP_END;
+  scan_damage unknown = {.first_offset = reader->next};
+  pass_over(reader, RING_NAME, &unknown, "the ring is missing: events that no segment had yet are lost");
+  reader->ring_loss_reported = 1;
+  return STEP_AGAIN;
+}
+
 static step open_lanes(weir_reader *reader, weir_error *error) {
   reader->quiet = take_outlook(reader);
   int result = orphan_open(reader->directory, reader->walk.log_id, &reader->orphan);
   if (result == -EIDRM && segment_walk_log_changed(&reader->walk)) return back_to_segments(reader);
   if (result != 0) return ring_failed(reader, result, error);
   uint64_t end = 0;
-  if (!reader->orphan && (!orphan_closed_end(reader->directory, &end) || end <= reader->next)) {
+  int closed = !reader->orphan && orphan_closed_end(reader->directory, &end);
+  if (closed && end <= reader->next) {
     reader->stage = AT_END;
     return STEP_END;
   }
@@ -519,6 +540,7 @@ static step open_lanes(weir_reader *reader, weir_error *error) {
     step again = back_to_segments(reader); /* after a failure too: the next call looks once more */
     return goes_on < 0 ? failed(reader, goes_on, NULL, error) : again;
   }
+  if (!reader->orphan && !closed) return end_without_ring(reader);
   if (!reader->orphan) {
     pass_over_removed(reader, end);
     pass_over_hole(reader, LOCATOR_NAME, end, 0, LOST_OFFSETS, 0);

@@ -43,9 +43,9 @@ int drained_settles(const drained *drained, const segment_scan *scan);
 void drained_segment(drained *drained, const segment_scan *scan);
 
 /*
- * Whether to ignore an unsealed segment: recovery under another boot id wrote it, and the ring is unchanged, so its
- * events are drained again and get the same offsets. The file may be only partly on the disk, if that recovery was cut
- * off.
+ * Whether to ignore an unsealed segment: recovery wrote it, and the ring, which is of another boot by now, has its
+ * records still, so its events are drained again. If that recovery was under another boot, too, they get the same
+ * offsets; if not, see orphan_forgets. The file may be only partly on the disk, if that recovery was cut off.
  */
 int drained_forgets(const drained *drained, const segment_scan *scan);
 

@@ -166,6 +166,31 @@ static int open_orphan(orphan *ring, int directory, uint64_t log_id) {
   return error;
 }
 
+/* Whether the ring is this log's, of another boot and not closed, and the segment is one that drained_forgets. */
+static int is_forgotten(orphan *ring, int directory, uint64_t log_id, const segment_scan *scan) {
+  const ring_header *header = &ring->header;
+  segment_list list;
+  drained drained;
+  if (open_ring(ring, directory) != 0 || !ring->rebooted) return 0;
+  const ring_word word = {log_id, header->log_id, header->opening, header->base_offset, 0};
+  drained_start(&drained, header, 1);
+  if (!drained_forgets(&drained, scan) || segment_list_read(directory, &list) != 0) return 0;
+  int own = check_owner(directory, &list, &word, -EIDRM) == 0;
+  segment_list_free(&list);
+  return own;
+}
+
+int orphan_forgets(int directory, uint64_t log_id, const segment_scan *scan) {
+  const segment_header *header = &scan->header;
+  if (!scan->active || !scan->header_valid || !(header->flags & SEGMENT_RECOVERED)) return 0;
+  if (header->flags & SEGMENT_AFTER_CUT) return 0;
+  orphan *ring = (orphan *)calloc(1, sizeof *ring);
+  if (!ring) return -ENOMEM;
+  int forgets = is_forgotten(ring, directory, log_id, scan);
+  orphan_close(ring);
+  return forgets;
+}
+
 void orphan_begin(orphan *ring) {
   ring->calibration = drained_calibration(&ring->drained, &ring->header);
   ring->log_end = ring->drained.log_end;

@@ -88,6 +88,13 @@ int orphan_being_made(int directory);
  */
 int orphan_closed_end(int directory, uint64_t *next_offset);
 
+/*
+ * Whether a reader passes over an unsealed segment: a recovery under the ring's boot wrote it, and the machine went
+ * down before the seal. The ring has its events still, and the replay gives them with other offsets. What a recovery under
+ * another boot wrote needs no such care, for it has the offsets of the replay. 1, 0, or -ENOMEM.
+ */
+int orphan_forgets(int directory, uint64_t log_id, const segment_scan *scan);
+
 /* The next item: 1; 0 at the end; or a negative errno. -EAGAIN: a writer has opened the log. */
 int orphan_next(orphan *ring, int directory, orphan_item *item);
 

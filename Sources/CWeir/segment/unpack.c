@@ -4,7 +4,6 @@
 #include <lz4.h>
 #include <string.h>
 
-
 #ifdef WEIR_FAULT_INJECTION
 static uint64_t blocks_unpacked;
 uint64_t unpack_count(void) { return __atomic_load_n(&blocks_unpacked, __ATOMIC_RELAXED); }
@@ -26,6 +25,46 @@ static int expand(const uint8_t *packed, uint32_t count, int stored, uint8_t *to
   if (count > room) return -1;
   memcpy(to, packed, count);
   return (int)count;
+}
+
+/* The rest of a length whose first four bits are in the token: 1, or 0 if the block ends within the length. */
+static int read_length(const uint8_t *packed, uint32_t count, uint64_t *at, uint64_t *length) {
+  uint8_t more = 255;
+  if (*length < 15) return 1;
+  for (; more == 255; *length += more) {
+    if (*at >= count) return 0;
+    more = packed[(*at)++];
+  }
+  return 1;
+}
+
+/*
+ * Makes what an LZ4 block makes up to its damage. liblz4 leaves behind that what it has copied ahead, which depends on
+ * its version; here the bytes behind it stay as they are.
+ */
+static void expand_to_damage(const uint8_t *packed, uint32_t count, uint8_t *to, uint32_t room, uint32_t history) {
+  enum { LEAST_MATCH = 4, LAST_LITERALS = 5, MATCH_ROOM = 12, BEHIND_LITERALS = 8 };
+  uint64_t at = 0, made = 0;
+  while (at < count) {
+    uint8_t token = packed[at++];
+    uint64_t literals = token >> 4, match = token & 15;
+    if (!read_length(packed, count, &at, &literals)) return;
+    uint64_t left = count - at;
+    int last = made + literals + MATCH_ROOM > room || literals + BEHIND_LITERALS > left;
+    if (last && (literals != left || made + literals > room)) return;
+    memcpy(to + made, packed + at, literals);
+    made += literals;
+    at += literals;
+    if (last) return;
+    uint64_t distance = packed[at] | (uint64_t)packed[at + 1] << 8;
+    at += 2;
+    if (!read_length(packed, count, &at, &match)) return;
+    match += LEAST_MATCH;
+    if (distance > made + history || made + match + LAST_LITERALS > room) return;
+    /* The offset 0, which only damage makes, leaves zeros: what follows may be whole, in its place. */
+    for (uint64_t i = 0; i < match && distance > 0; i++) to[made + i] = to[(int64_t)(made + i) - (int64_t)distance];
+    made += match;
+  }
 }
 
 /* The stored length of the block, and whether it is compressed; 0: no block has such a length. */
@@ -75,7 +114,8 @@ int unpack_block(batch_source *source, uint64_t position, uint64_t end, int exac
   }
   if (made < 0) {
     memset(to, 0, room);
-    expand(packed, count, stored, to, room, history);
+    if (stored) expand(packed, count, stored, to, room, history);
+    else expand_to_damage(packed, count, to, room, history);
     return 0;
   }
   out->bytes = (uint32_t)made;

@@ -188,6 +188,7 @@
 #define orphan_close weir_core_orphan_close
 #define orphan_closed_end weir_core_orphan_closed_end
 #define orphan_definitions weir_core_orphan_definitions
+#define orphan_forgets weir_core_orphan_forgets
 #define orphan_hold weir_core_orphan_hold
 #define orphan_is_current weir_core_orphan_is_current
 #define orphan_next weir_core_orphan_next
