@@ -35,11 +35,11 @@ def filled(text):
 
 
 class Page:
-    def __init__(self, name, section, title, version):
+    def __init__(self, name, section, title, version, names=None):
         self.name, self.section = name, section
         self.lines = [
             f'.TH "{name.upper()}" "{section}" "" "Weir {version}" "Weir"',
-            ".nh", ".ad l", ".SH NAME", f"{escaped(name)} \\- {escaped(title)}"]
+            ".nh", ".ad l", ".SH NAME", f"{escaped(', '.join(names or [name]))} \\- {escaped(title)}"]
 
     def heading(self, text):
         self.lines.append(f".SH {text}")
@@ -204,6 +204,7 @@ class Functions:
             title = section or "Capturing"
             if not self.sections or self.sections[-1][0] != title:
                 self.sections.append((title, []))
+                self.last = None
             if code is None:
                 self.sections[-1][1].append(("text", comment))
                 self.last = None
@@ -218,7 +219,10 @@ class Functions:
         entries = self.sections[-1][1]
         if not name or code.startswith(("enum", "#")) or (code.startswith("typedef") and not structure):
             entries.append(("code", (comment, code)))
+            self.last = None
             return
+        if comment is None and structure:
+            comment = "What the functions of this section fill in or take."
         if comment is None and self.last is None:
             entries.append(("code", (None, code)))
             return
@@ -235,7 +239,8 @@ class Functions:
             if name != declared.name:
                 (self.folder / f"{name}.3").write_text(f".so man3/{declared.name}.3\n")
                 continue
-            page = Page(name, 3, title_of(declared.comment), self.version)
+            names = [each for each, of in self.pages.items() if of is declared]
+            page = Page(name, 3, title_of(declared.comment), self.version, names)
             page.heading("LIBRARY")
             page.add("Weir (\\fIlibweir\\fP, \\fI\\-lweir\\fP)")
             page.heading("SYNOPSIS")

@@ -8,7 +8,7 @@
 #
 # PREFIX (/usr/local), LIBDIR and the other folders below, and DESTDIR, under which all of it is put.
 
-.PHONY: libweir install install-tool uninstall deb abi need-packaging need-abigail manual
+.PHONY: libweir install install-tool uninstall deb abi need-folders need-packaging need-abigail
 
 PREFIX = /usr/local
 BINDIR = $(PREFIX)/bin
@@ -34,6 +34,14 @@ $(C)/$(SONAME): $(C_OBJECTS) Packaging/weir.map
 	@$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=Packaging/weir.map -Wl,-z,defs \
 	  -Wl,-O1 $(C_OBJECTS) $(C_LIBS) -pthread -o $@
 
+# Each is one absolute path: a space would make several of it, and uninstall removes folders.
+FOLDERS = PREFIX BINDIR LIBDIR INCLUDEDIR MANDIR BASHDIR ZSHDIR FISHDIR UNITDIR SHAREDIR
+
+need-folders:
+	@$(foreach folder,$(FOLDERS),$(if $(filter-out 1,$(words x$($(folder))x))$(filter-out /%,$($(folder))),\
+	  echo 'weir: $(folder) must be an absolute path without spaces (now "$($(folder))")' >&2; exit 1;)) \
+	$(if $(filter-out 1,$(words x$(DESTDIR)x)),echo 'weir: DESTDIR must have no spaces' >&2; exit 1,:)
+
 # $(call under_prefix,FOLDER): as weir.pc names the folder.
 under_prefix = $(patsubst $(PREFIX)/%,$${prefix}/%,$(1))
 FILL_IN = sed -e 's|@prefix@|$(PREFIX)|' -e 's|@libdir@|$(call under_prefix,$(LIBDIR))|' \
@@ -46,7 +54,7 @@ $(C)/man3/weir.3: $(C_HEADERS) Packaging/manual.py
 	@rm -rf $(@D)
 	python3 -B Packaging/manual.py functions $(@D) $(C_HEADERS)
 
-install: need-c libweir $(C)/man3/weir.3
+install: need-folders need-c libweir $(C)/man3/weir.3
 	$(INSTALL) -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(LIBDIR)/cmake/weir $(DESTDIR)$(INCLUDEDIR) $(DESTDIR)$(MANDIR)/man3
 	$(INSTALL) -m 644 $(C)/libweir.a $(DESTDIR)$(LIBDIR)
 	$(INSTALL) -m 644 $(C)/$(SONAME) $(DESTDIR)$(LIBDIR)/libweir.so.$(VERSION)
@@ -57,7 +65,7 @@ install: need-c libweir $(C)/man3/weir.3
 	for file in weir-config weir-config-version; do \
 	  $(FILL_IN) Packaging/$$file.cmake.in >$(DESTDIR)$(LIBDIR)/cmake/weir/$$file.cmake; done
 	chmod 644 $(DESTDIR)$(LIBDIR)/pkgconfig/weir.pc $(DESTDIR)$(LIBDIR)/cmake/weir/*
-	cp -P $(C)/man3/* $(DESTDIR)$(MANDIR)/man3
+	$(INSTALL) -m 644 $(C)/man3/* $(DESTDIR)$(MANDIR)/man3
 
 # A tool that runs without the Swift toolchain, built in a folder of its own; or one that is built already.
 INSTALLED_TOOL = $(BUILD)/tool/release/weir
@@ -67,7 +75,7 @@ $(BUILD)/tool/release/weir: need-swift need-lz4 need-zlib need-ncurses need-brok
 	$(SWIFT) build -j $(JOBS) --scratch-path $(BUILD)/tool $(SWIFT_FLAGS) -c release --static-swift-stdlib $(BUILD_TRAITS) \
 	  --product weir
 
-install-tool: $(INSTALLED_TOOL) need-python
+install-tool: need-folders $(INSTALLED_TOOL) need-python
 	$(INSTALL) -d $(addprefix $(DESTDIR),$(BINDIR) $(MANDIR)/man1 $(BASHDIR) $(ZSHDIR) $(FISHDIR) $(UNITDIR) $(SHAREDIR))
 	$(INSTALL) -m 755 $(INSTALLED_TOOL) $(DESTDIR)$(BINDIR)
 	strip $(DESTDIR)$(BINDIR)/weir
@@ -80,8 +88,8 @@ install-tool: $(INSTALLED_TOOL) need-python
 	chmod 644 $(DESTDIR)$(UNITDIR)/weir-deliver@.service
 	$(INSTALL) -m 644 $(SAMPLE) $(DESTDIR)$(SHAREDIR)
 
-uninstall:
-	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,libweir.a libweir.so libweir.so.* pkgconfig/weir.pc)
+uninstall: need-folders
+	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,libweir.a libweir.so $(SONAME) libweir.so.$(VERSION) pkgconfig/weir.pc)
 	rm -rf $(DESTDIR)$(LIBDIR)/cmake/weir
 	rm -f $(addprefix $(DESTDIR)$(INCLUDEDIR)/,$(notdir $(C_HEADERS)))
 	rm -f $(DESTDIR)$(MANDIR)/man1/weir.1 $(DESTDIR)$(MANDIR)/man1/weir-*.1

@@ -9,6 +9,8 @@ class Error(Exception):
     super().__init__(message)
     self.status = status
 
+  def __reduce__(self): return Error, (self.status, str(self))
+
 
 class Newer(Exception):
   """A file of a newer version. The log makes an Error of it."""

@@ -122,7 +122,10 @@ def _encode_text(value: str) -> bytes:
   return _U32(len(data)) + data
 
 
-def _encode_bytes(value: bytes) -> bytes: return _U32(len(value)) + bytes(value)
+def _encode_bytes(value: bytes) -> bytes:
+  if not isinstance(value, (bytes, bytearray, memoryview)): raise TypeError(f'a value of the type {type(value).__name__}')
+  data = bytes(value)
+  return _U32(len(data)) + data
 
 
 def _encode_date(value: datetime.datetime) -> bytes:

@@ -78,11 +78,12 @@ extension Field {
   private static let mostNames = 5
 
   /// Returns fields that mark these paths as sensitive, and say nothing else. A name may contain a dot, so a path of
-  /// several names is read in every way.
+  /// several names is read in every way. By scalars: a combining scalar after a dot makes one character with the dot.
   static func marks(_ paths: some Sequence<String>) -> [Field] {
     var fields: [Field] = []
-    for path in Set(paths).sorted() where !path.isEmpty {
-      mark(path.split(separator: ".", omittingEmptySubsequences: false)[...], in: &fields)
+    for path in Set(paths).sorted() {
+      let names = path.unicodeScalars.split(separator: ".", omittingEmptySubsequences: false)
+      mark(names.map { Substring($0) }[...], in: &fields)
     }
     return fields
   }
