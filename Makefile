@@ -19,8 +19,8 @@ endif
 SWIFT_SOURCES = Package.swift Sources Tests Benchmarks
 
 .PHONY: help build demo test test-c test-swift crash fuzz stress bench format lint clean \
-        need-swift need-lz4 need-lz4-tool need-zlib need-ncurses need-brokers need-nats-server need-c need-python \
-        need-strace
+        need-swift need-lz4 need-lz4-tool need-zlib need-ncurses need-brokers need-nats-server need-cc need-c \
+        need-python need-strace
 
 help:
 	@echo 'make build         release build of the libraries and of the tool, $(BUILD)/release/weir'
@@ -93,8 +93,12 @@ need-nats-server:
 need-lz4-tool:
 	@command -v lz4 >/dev/null 2>&1 || $(call install,lz4)
 
-need-c: need-lz4
-	@command -v $(CC) >/dev/null 2>&1 && command -v $(CXX) >/dev/null 2>&1 || $(call install,gcc g++ libc6-dev)
+need-cc: need-lz4
+	@command -v $(CC) >/dev/null 2>&1 || $(call install,gcc libc6-dev)
+
+# The tests take a compiler for C++, too.
+need-c: need-cc
+	@command -v $(CXX) >/dev/null 2>&1 || $(call install,g++)
 
 # The tests kill the tool at chosen system calls with it; without it they would skip that.
 need-strace:

@@ -45,7 +45,8 @@ need-folders:
 # $(call under_prefix,FOLDER): as weir.pc names the folder.
 under_prefix = $(patsubst $(PREFIX)/%,$${prefix}/%,$(1))
 FILL_IN = sed -e 's|@prefix@|$(PREFIX)|' -e 's|@libdir@|$(call under_prefix,$(LIBDIR))|' \
-  -e 's|@includedir@|$(call under_prefix,$(INCLUDEDIR))|' -e 's|@version@|$(VERSION)|' -e 's|@soversion@|$(SOVERSION)|' \
+  -e 's|@includedir@|$(call under_prefix,$(INCLUDEDIR))|' -e 's|@version@|$(VERSION)|' \
+  -e 's|@soversion@|$(SOVERSION)|' \
   -e "s|@includedir_from_config@|$$(realpath -m --relative-to=$(LIBDIR)/cmake/weir $(INCLUDEDIR))|" \
   -e 's|@bindir@|$(BINDIR)|'
 
@@ -54,8 +55,8 @@ $(C)/man3/weir.3: $(C_HEADERS) Packaging/manual.py
 	@rm -rf $(@D)
 	python3 -B Packaging/manual.py functions $(@D) $(C_HEADERS)
 
-install: need-folders need-c libweir $(C)/man3/weir.3
-	$(INSTALL) -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(LIBDIR)/cmake/weir $(DESTDIR)$(INCLUDEDIR) $(DESTDIR)$(MANDIR)/man3
+install: need-folders need-cc libweir $(C)/man3/weir.3
+	$(INSTALL) -d $(addprefix $(DESTDIR),$(LIBDIR)/pkgconfig $(LIBDIR)/cmake/weir $(INCLUDEDIR) $(MANDIR)/man3)
 	$(INSTALL) -m 644 $(C)/libweir.a $(DESTDIR)$(LIBDIR)
 	$(INSTALL) -m 644 $(C)/$(SONAME) $(DESTDIR)$(LIBDIR)/libweir.so.$(VERSION)
 	ln -sf libweir.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME)
@@ -72,8 +73,8 @@ INSTALLED_TOOL = $(BUILD)/tool/release/weir
 SAMPLE = Sources/WeirTool/Sample/apache_access.log
 
 $(BUILD)/tool/release/weir: need-swift need-lz4 need-zlib need-ncurses need-brokers
-	$(SWIFT) build -j $(JOBS) --scratch-path $(BUILD)/tool $(SWIFT_FLAGS) -c release --static-swift-stdlib $(BUILD_TRAITS) \
-	  --product weir
+	$(SWIFT) build -j $(JOBS) --scratch-path $(BUILD)/tool $(SWIFT_FLAGS) -c release --static-swift-stdlib \
+	  $(BUILD_TRAITS) --product weir
 
 install-tool: need-folders $(INSTALLED_TOOL) need-python
 	$(INSTALL) -d $(addprefix $(DESTDIR),$(BINDIR) $(MANDIR)/man1 $(BASHDIR) $(ZSHDIR) $(FISHDIR) $(UNITDIR) $(SHAREDIR))
@@ -125,12 +126,14 @@ DEB_SOURCE = $(DEB)/weir-$(VERSION)
 TOOL = yes
 ARCH =
 
-deb: need-c need-packaging need-python $(if $(filter no,$(TOOL)),,$(INSTALLED_TOOL))
+deb: need-cc need-packaging need-python $(if $(filter no,$(TOOL)),,$(INSTALLED_TOOL))
+	$(if $(and $(ARCH),$(filter-out no,$(TOOL))),$(error The tool is not built across: add TOOL=no))
 	rm -rf $(DEB) && mkdir -p $(DEB_SOURCE)
 	$(if $(wildcard .git),git archive HEAD,tar -c --exclude='./.build*' .) | tar -x -C $(DEB_SOURCE)
 	cp -R Packaging/debian $(DEB_SOURCE)/debian
 	printf 'weir (%s) unstable; urgency=medium\n\n  * Version %s.\n\n -- %s  %s\n' $(VERSION) $(VERSION) \
-	  "$$(sed -n 's/^Maintainer: //p' Packaging/debian/control)" "$$($(if $(wildcard .git),git log -1 --format=%cD,date -R))" >$(DEB_SOURCE)/debian/changelog
+	  "$$(sed -n 's/^Maintainer: //p' Packaging/debian/control)" \
+	  "$$($(if $(wildcard .git),git log -1 --format=%cD,date -R))" >$(DEB_SOURCE)/debian/changelog
 	cd $(DEB_SOURCE) && DEB_BUILD_PROFILES='$(if $(filter no,$(TOOL)),pkg.weir.notool)' \
 	  INSTALLED_TOOL=$(abspath $(INSTALLED_TOOL)) dpkg-buildpackage -b -us -uc $(ARCH:%=-a%)
 	@ls -1 $(DEB)/*.deb

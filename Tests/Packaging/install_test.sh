@@ -74,6 +74,13 @@ printf 'cmake_minimum_required(VERSION 3.16)\nproject(user LANGUAGES C)\nfind_pa
 if cmake -S "$folder/newer" -B "$folder/newer/build" "$found" >"$failures" 2>&1; then fail 'find_package(weir 2.0) was content'; fi
 grep -q 'version: 1\.' "$failures" || { cat "$failures"; fail 'find_package(weir 2.0) does not say what there is'; }
 ok 'find_package(weir 2.0) is refused'
+project found-range 'find_package(weir 0.9...1.5 REQUIRED)' "$found"
+runs "$folder/found-range/build/example" 'find_package(weir 0.9...1.5)'
+mkdir -p "$folder/merged"
+cp -R "$prefix" "$folder/merged/usr"
+ln -s usr/lib "$folder/merged/lib"
+project found-merged 'find_package(weir 1.0 REQUIRED)' "-DCMAKE_PREFIX_PATH=$folder/merged"
+runs "$folder/found-merged/build/example" 'find_package(weir) where /lib is a link to /usr/lib'
 project subdirectory "add_subdirectory($here weir)"
 runs "$folder/subdirectory/build/example" 'add_subdirectory, the static library'
 quiet cmake -S "$here" -B "$folder/alone" -DBUILD_SHARED_LIBS=ON -DCMAKE_INSTALL_PREFIX="$folder/by-cmake"

@@ -22,7 +22,9 @@ need-debootstrap:
 test-install: need-c need-cmake need-python libweir
 	Tests/Packaging/install_test.sh '$(MAKE)'
 
-# Every difference is shown: what is new is put into the file by make abi, and anything else takes another soname.
+# Every difference is shown. What is new has a version of symbols of its own in weir.map (WEIR_1.1, after WEIR_1.0), and
+# a line in libweir1.symbols: programs that call it do not start with an older library. Then make abi puts it into the
+# file. Anything else takes another soname.
 test-abi: need-abigail $(C)/libweir.abi
 	@abidiff Packaging/libweir.abi $(C)/libweir.abi || { \
 	  echo 'weir: the interface of libweir.so has changed. Additions: make abi. All else breaks programs that are built' \
