@@ -1,6 +1,8 @@
 """What is written through the library, and read back."""
+import array
 import datetime
 import os
+import pickle
 import shutil
 import signal
 import subprocess
@@ -66,6 +68,24 @@ class WriterTest(unittest.TestCase):
       for kind in ('int', 'u64??', '', 'u128'):
         with self.assertRaises(ValueError): writer.define('other', {'a': kind})
       self.assertEqual(writer.counters().accepted, 0)
+
+  def test_what_c_would_cut(self):
+    for options in ({'max_bytes': -1}, {'max_bytes': 2**64 + 2**30}, {'lane_count': 2**32 + 4}):
+      with self.assertRaises(ValueError): weir.Writer(self.log, **options)
+    with self.assertRaises(ValueError): weir.Writer(self.log + '\0evil')
+    self.assertFalse(os.path.exists(self.log))
+    with weir.Writer(self.log) as writer:
+      with self.assertRaises(ValueError): writer.define('a\0b', {})
+      taken = writer.define('taken', {'data': 'bytes', 'number': 'u8'})
+      wide = array.array('I', [1, 2, 3])
+      with self.assertRaises(TypeError): taken.capture(wide, 7)
+      with self.assertRaises(TypeError): taken.capture([1, 2], 7)
+      taken.capture(memoryview(wide), 7)
+    self.assertEqual([event.fields for event in weir.open(self.log)], [{'data': wide.tobytes(), 'number': 7}])
+
+  def test_an_error_crosses_processes(self):
+    error = pickle.loads(pickle.dumps(weir.Error('locked', 'somebody has it')))
+    self.assertEqual((error.status, str(error)), ('locked', 'somebody has it'))
 
   def test_refusals(self):
     with weir.Writer(self.log, max_event_bytes=1024) as writer:

@@ -231,6 +231,13 @@ class Counters(NamedTuple):
   storage: str
 
 
+def _path(path: Union[str, bytes, 'os.PathLike[str]']) -> bytes:
+  """C ends a path at its first zero byte."""
+  data = os.fsencode(path)
+  if b'\0' in data: raise ValueError(f'a path with a zero byte: {data!r}')
+  return data
+
+
 class Writer:
   """A log that is open for writing. One writer a directory; threads share it. An event that was accepted survives the
   death of the process. The child of a fork is refused until it opens a log of its own.
@@ -240,18 +247,21 @@ class Writer:
   died left, of which `recovery` tells. Raises Error.
   """
 
+  _log: Optional[ctypes.c_void_p] = None
+
   def __init__(self, directory: Union[str, 'os.PathLike[str]'], *, library: Optional[str] = None, **options: Any):
-    self._log: Optional[ctypes.c_void_p] = None
     self._library = _Library(library)
     self.directory = os.fspath(directory)
     given = _room(_Options)
     self._library.init(given.buffer)
     for name, value in options.items():
       if name not in _values(given): raise TypeError(f'there is no option {name}: weir_options in weir.h has the names')
-      try: setattr(given, name, os.fsencode(value) if name == 'ring_directory' else value)
+      try: setattr(given, name, _path(value) if name == 'ring_directory' else value)
       except TypeError as error: raise TypeError(f'the option {name}: {error}') from None
+      # ctypes cuts a number that the member has no room for.
+      if name != 'ring_directory' and getattr(given, name) != value: raise ValueError(f'the option {name} is {value}')
     log, recovery, failure = ctypes.c_void_p(), _room(_Recovery), _Error()
-    path = os.fsencode(self.directory)
+    path = _path(self.directory)
     self._library.check(self._library.open(path, given.buffer, log, recovery.buffer, failure), failure)
     self._log = log
     self._take = self._library.capture_waiting if given.full_wait_ns else self._library.capture
@@ -268,6 +278,7 @@ class Writer:
   def define(self, name: str, fields: Mapping[str, str]) -> EventType:
     """Defines a type of events. The kinds of fields are bool, i8 to i64, u8 to u64, f32, f64, string, bytes, uuid and
     date; with ? at the end a value may be None. Takes a lock. Raises Error, and ValueError for another kind."""
+    if '\0' in name or any('\0' in each for each in fields): raise ValueError(f'{name!r}: a name with a zero byte')
     made = (_Field * len(fields))()
     for field, (each, kind) in zip(made, fields.items()):
       known = _KINDS.get(kind[:-1] if kind.endswith('?') else kind)
