@@ -16,7 +16,7 @@
     /// }
     /// ```
     ///
-    /// ``TrackRequestsMiddleware`` binds the ids of the request's span.
+    /// ``/WeirHummingbird/TrackRequestsMiddleware`` binds the ids of the request's span.
     ///
     /// The ids are read from what the tracer of the process injects into a request as W3C `traceparent`. A tracer that
     /// propagates its spans in another form only, such as B3, gives no ids. Costs a load outside of a span, and the

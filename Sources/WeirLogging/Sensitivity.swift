@@ -18,11 +18,14 @@ public enum Sensitivity: Int64, Logger.MetadataValueAttributes.Attribute {
 }
 
 extension Logger.MetadataValue.StringInterpolation {
-  /// Appends a value, and marks the whole metadata value. If several parts of one metadata value are marked, the last
-  /// mark counts.
+  /// Appends a value, and marks the whole metadata value. If one part of a metadata value is sensitive, the whole is.
   public mutating func appendInterpolation<Value: CustomStringConvertible & Sendable>(
     _ value: Value, sensitivity: Sensitivity
   ) {
-    appendInterpolation(value, attributes: { $0[Sensitivity.self] = sensitivity })
+    appendInterpolation(
+      value,
+      attributes: { attributes in
+        if attributes[Sensitivity.self] != .sensitive { attributes[Sensitivity.self] = sensitivity }
+      })
   }
 }

@@ -26,6 +26,28 @@ struct SensitivityTests {
     #expect(shown == ["mail": .redacted, "attempts": "3"])
   }
 
+  @Test func `a value with one sensitive part is sensitive`() throws {
+    let (_, shown) = try redacted([
+      "first": "\("a", sensitivity: .sensitive) at \("h", sensitivity: .public)",
+      "last": "\("h", sensitivity: .public): \("a", sensitivity: .sensitive)",
+    ])
+    #expect(shown == ["first": .redacted, "last": .redacted])
+  }
+
+  @Test(arguments: ["", ".", "\u{301}b", "a.\u{301}b"]) func `a sensitive value is redacted under any key`(
+    key: String
+  ) throws {
+    let secret: Logger.MetadataValue = "\("secret", sensitivity: .sensitive)"
+    let (_, shown) = try redacted([key: secret, "object": [key: secret, "plain": "x"]])
+    #expect(shown[key] == .redacted)
+    guard case .object(let members)? = shown["object"] else {
+      Issue.record("no object: \(shown)")
+      return
+    }
+    #expect(members[key] == .redacted)
+    #expect(members["plain"] == "x")
+  }
+
   @Test func `the same key without the attribute is shown`() throws {
     let events = try lines { tracker in
       let logger = logger(tracker)
