@@ -163,7 +163,14 @@ C_OBJECTS = $(C_SOURCES:Sources/CWeir/%.c=$(C)/plain/%.o)
 # What a program with the library in it links as well: batch segments are LZ4.
 C_LIBS = -llz4
 
-$(C)/plain/%.o: Sources/CWeir/%.c
+# Changes with the compiler and its flags, as a Debian package sets them.
+$(C)/compiler: FORCE
+	@mkdir -p $(@D)
+	@echo '$(CC) $(C_FLAGS) $(CFLAGS)' | cmp -s - $@ || echo '$(CC) $(C_FLAGS) $(CFLAGS)' >$@
+
+FORCE:
+
+$(C)/plain/%.o: Sources/CWeir/%.c $(C)/compiler
 	@mkdir -p $(@D)
 	$(CC) $(C_FLAGS) $(CFLAGS) -c $< -o $@
 

@@ -130,9 +130,9 @@ deb: need-cc need-packaging need-python $(if $(filter no,$(TOOL)),,$(INSTALLED_T
 	$(if $(and $(ARCH),$(filter-out no,$(TOOL))),$(error The tool is not built across: add TOOL=no))
 	rm -rf $(DEB) && mkdir -p $(DEB_SOURCE)
 	$(if $(wildcard .git),git archive HEAD,tar -c --exclude='./.build*' .) | tar -x -C $(DEB_SOURCE)
-	cp -R Packaging/debian $(DEB_SOURCE)/debian
+	cp -R $(DEB_SOURCE)/Packaging/debian $(DEB_SOURCE)/debian
 	printf 'weir (%s) unstable; urgency=medium\n\n  * Version %s.\n\n -- %s  %s\n' $(VERSION) $(VERSION) \
-	  "$$(sed -n 's/^Maintainer: //p' Packaging/debian/control)" \
+	  "$$(sed -n 's/^Maintainer: //p' $(DEB_SOURCE)/debian/control)" \
 	  "$$($(if $(wildcard .git),git log -1 --format=%cD,date -R))" >$(DEB_SOURCE)/debian/changelog
 	cd $(DEB_SOURCE) && DEB_BUILD_PROFILES='$(if $(filter no,$(TOOL)),pkg.weir.notool)' \
 	  INSTALLED_TOOL=$(abspath $(INSTALLED_TOOL)) dpkg-buildpackage -b -us -uc $(ARCH:%=-a%)

@@ -551,11 +551,13 @@ WEIR_INLINE int32_t weir_commit(weir_record *record, uint32_t type, weir_id *id)
   return WEIR_ACCEPTED;
 }
 
+/* Private, out of line: weir_find_owner where the first slot is another owner's. */
+const weir_type_slot *weir_find_owner_slow(const weir_log *log, uint64_t owner);
+
 /*
  * The group of types that `owner` defined (see weir_define), or null. Lock-free; about one load where it hits.
  * Valid until weir_free.
  */
-const weir_type_slot *weir_find_owner_slow(const weir_log *log, uint64_t owner);
 WEIR_INLINE const weir_type_slot *weir_find_owner(const weir_log *log, uint64_t owner) {
   const weir_type_slot *slot = log->slots + ((owner >> 4 ^ owner >> 14) & (WEIR_TYPE_SLOTS - 1));
   if (WEIR_LIKELY(__atomic_load_n(&slot->owner, __ATOMIC_ACQUIRE) == owner)) return slot; /* T1 */

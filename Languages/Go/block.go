@@ -138,19 +138,8 @@ func openingBytes(opening uint64) []byte {
 
 // holds says whether the block's payload is what its header says.
 func (b *block) holds() bool {
-	opening := openingBytes(b.opening)
 	switch b.kind {
-	case blockEvents:
-		rest := b.payload
-		for i := uint32(0); i < b.count; i++ {
-			size := recordSizeIn(rest)
-			if size == 0 {
-				return false
-			}
-			rest = rest[size:]
-		}
-		return len(rest) == 0
-	case blockNotices:
+	case blockEvents, blockNotices:
 		rest := b.payload
 		for i := uint32(0); i < b.count; i++ {
 			size := recordSizeIn(rest)
@@ -161,7 +150,7 @@ func (b *block) holds() bool {
 		}
 		return len(rest) == 0
 	case blockDefinitions:
-		return areDefinitions(b.payload, opening)
+		return areDefinitions(b.payload, openingBytes(b.opening))
 	}
 	return b.seal() != nil
 }

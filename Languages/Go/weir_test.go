@@ -91,9 +91,13 @@ func TestGoldenLogs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lines, err := exec.Command(weircat, filepath.Join(golden, name, "log")).Output()
-		if err != nil {
+		cat := exec.Command(weircat, filepath.Join(golden, name, "log"))
+		lines, err := cat.Output()
+		if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
 			t.Fatalf("%s: %v", name, err)
+		}
+		if want := map[bool]int{true: 1}[name == "v1-damaged"]; cat.ProcessState.ExitCode() != want {
+			t.Errorf("%s: weircat exits with %d, want %d", name, cat.ProcessState.ExitCode(), want)
 		}
 		want, got := bytes.Split(expected, []byte("\n")), bytes.Split(lines, []byte("\n"))
 		if len(want) != len(got) {

@@ -23,12 +23,14 @@
     /// The time from the middleware to the handler's response, in nanoseconds. To the end of the body if the length of
     /// the body is not known before.
     public var nanoseconds: UInt64
-    /// The length of the request's body in bytes, as the header says. `nil` if the header does not say the length.
+    /// The length of the request's body in bytes, as the header says. `nil` if the header does not say the length, and
+    /// for `GET` and `HEAD`.
     public var requestBytes: UInt64?
-    /// The length of the response's body in bytes. `nil` after an error.
+    /// The length of the response's body in bytes. `nil` if the handler threw an error. If the length of the body is
+    /// not known before: the bytes that were written, 0 if the client had gone.
     public var responseBytes: UInt64?
-    /// The type of the error that the handler or the body threw: `HTTPError`, `CancellationError`. `nil` without an
-    /// error. The error's message is left out, because a message may have identifiers of persons in it.
+    /// The type of the error that the handler threw, or a body whose length is not known before: `HTTPError`,
+    /// `CancellationError`. `nil` without an error. The error's message is left out, because a message may have identifiers of persons in it.
     public var error: String?
 
     /// Creates an event, for servers without the middleware.

@@ -82,7 +82,7 @@
         if let length = response.body.contentLength {
           // Nothing is put around the body: Hummingbird sends a body that is one buffer together with the head, in a
           // third of the writes.
-          event.responseBytes = UInt64(exactly: length)
+          event.responseBytes = request.method == .head ? 0 : UInt64(exactly: length)
           tracker.track(event)
         } else {
           response.body = TrackedBody(event, since: start, tracker).around(response.body)

@@ -26,18 +26,20 @@ struct MetadataForm {
   }
 
   mutating func add(_ added: Logger.Metadata, _ error: (any Error)?) {
-    var added = added
-    if let error {
-      // The names and texts of swift-log's own handler.
-      added["error.message"] = "\(String(describing: error))"
-      added["error.type"] = "\(String(reflecting: type(of: error)))"
-    }
-    metadata.reserveCapacity(added.count)
+    // The names and texts of swift-log's own handler.
+    let ofError: Logger.Metadata =
+      error.map {
+        ["error.message": "\(String(describing: $0))", "error.type": "\(String(reflecting: type(of: $0)))"]
+      } ?? [:]
+    metadata.reserveCapacity(added.count + ofError.count)
     for (key, value) in added {
       var name = key
-      while LogLine.hasField(name) || name != key && added[name] != nil { name = "metadata." + name }
+      while LogLine.hasField(name) || ofError[name] != nil || name != key && added[name] != nil {
+        name = "metadata." + name
+      }
       metadata[name] = storable(value, at: name, depth: 1)
     }
+    metadata.merge(ofError) { $1 }
   }
 
   /// Replaces the sensitive values.
@@ -85,7 +87,8 @@ struct MetadataForm {
   private func holdsSensitive(_ value: Logger.MetadataValue) -> Bool {
     switch value {
     case .string: false
-    case .stringConvertible: isSensitive(value.attributes)
+    case .stringConvertible:
+      value.attributes != Logger.MetadataValueAttributes() && isSensitive(value.attributes)
     case .array(let values): values.contains(where: holdsSensitive)
     case .dictionary(let members): members.values.contains(where: holdsSensitive)
     }

@@ -13,8 +13,6 @@ public import Logging
 public enum Sensitivity: Int64, Logger.MetadataValueAttributes.Attribute {
   /// Must not leave the process as it is.
   case sensitive = 1
-  /// May leave the process.
-  case `public` = 2
 }
 
 extension Logger.MetadataValue.StringInterpolation {
@@ -22,10 +20,6 @@ extension Logger.MetadataValue.StringInterpolation {
   public mutating func appendInterpolation<Value: CustomStringConvertible & Sendable>(
     _ value: Value, sensitivity: Sensitivity
   ) {
-    appendInterpolation(
-      value,
-      attributes: { attributes in
-        if attributes[Sensitivity.self] != .sensitive { attributes[Sensitivity.self] = sensitivity }
-      })
+    appendInterpolation(value, attributes: { $0[Sensitivity.self] = sensitivity })
   }
 }

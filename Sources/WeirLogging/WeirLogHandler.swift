@@ -41,7 +41,7 @@ public import Weir
 ///
 /// **Lines of Weir itself,** whose loggers have the label `weir` or a label that begins with `weir.`, go to standard
 /// error. Such lines tell that events are refused, or are not delivered, and an event for each would cause the next.
-/// To send them elsewhere, give `bootstrap` another handler for these labels.
+/// To send them elsewhere, give `bootstrap` another handler for these labels. Sensitive values are redacted there.
 ///
 /// **Threads.** A value type, as swift-log requires: a copy has its own level and metadata, and the same tracker. Any
 /// thread may log. A line does not wait, lock or call the system, except for what ``/Weir/Tracker/track(_:)`` says.
@@ -167,8 +167,13 @@ public struct WeirLogHandler: LogHandler {
 
   @inline(never)
   private func writeToStandardError(_ event: LogEvent) {
-    var handler = StreamLogHandler.standardError(label: label, metadataProvider: metadataProvider)
-    handler.metadata = metadata
-    handler.log(event: event)
+    var form = MetadataForm(isSensitive)
+    let inherited = metadata.merging(metadataProvider?.get() ?? [:]) { $1 }
+    form.add(inherited.merging(event.metadata ?? [:]) { $1 }, event.error)
+    form.redact()
+    var shown = event
+    shown.metadata = form.metadata
+    shown.error = nil
+    StreamLogHandler.standardError(label: label, metadataProvider: nil).log(event: shown)
   }
 }

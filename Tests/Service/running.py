@@ -38,7 +38,17 @@ class Service:
         if processors:
             command = ["taskset", "-c", processors, *command]
         self.process = subprocess.Popen(command, env=environment)
-        self.await_answers()
+        try:
+            self.await_answers()
+        except BaseException:
+            self.kill()
+            raise
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.kill()
 
     def await_answers(self):
         end = time.monotonic() + DEADLINE
@@ -67,8 +77,8 @@ class Service:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def kill(self):
-        """Ends the service at whatever instruction it is."""
-        self.process.send_signal(signal.SIGKILL)
+        """Ends the service at whatever instruction it is, unless the service has ended."""
+        self.process.kill()
         self.process.wait()
 
     def stop(self):

@@ -6,8 +6,8 @@ service is killed with SIGKILL at a random moment, and continues in the next rou
 At the end it is stopped in order. Then:
 
 - each order that was answered with 200 is delivered, once;
-- each request that was answered is delivered as a request event, once, with its user, and so is the
-  order's own event;
+- each request that was answered is delivered as a request event, once, with its user and with the status
+  of its answer;
 - no event is delivered twice.
 """
 
@@ -39,8 +39,7 @@ class Client(threading.Thread):
         self.port = port
         self.number = number
         self.orders = []
-        self.requests = []
-        self.refused = 0
+        self.statuses = {}
 
     def run(self):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
@@ -53,12 +52,10 @@ class Client(threading.Thread):
                 connection.request(method, path, headers=headers)
                 answer = connection.getresponse()
                 # A body that was not sent whole is an answer nevertheless: its head was sent.
-                self.requests.append(self.number)
+                self.statuses[self.number] = answer.status
                 answer.read()
                 if answer.status == 200 and is_order:
                     self.orders.append(self.number)
-                if answer.status != 200:
-                    self.refused += 1
         except (OSError, http.client.HTTPException):
             pass
         finally:
@@ -74,7 +71,7 @@ def load(service, round_number, chance):
     try:
         for client in clients:
             client.start()
-        while sum(len(client.requests) for client in clients) < LEAST_ANSWERS:
+        while sum(len(client.statuses) for client in clients) < LEAST_ANSWERS:
             if not any(client.is_alive() for client in clients):
                 raise Failure("the service stopped answering before it was killed")
             time.sleep(0.01)
@@ -107,12 +104,13 @@ def judge(events, clients):
     for client in clients:
         for number in client.orders:
             check(orders[number] == 1, f"the order {number} was answered, and is there {orders[number]} times")
-        for number in client.requests:
+        for number, status in client.statuses.items():
             found = requests.get(str(number), [])
             check(len(found) == 1, f"the request {number} was answered, and is there {len(found)} times")
             for event in found:
                 route = "/orders/{order}" if number % 2 == 0 else "/items/{item}"
                 check(event["fields"]["route"] == route, f"the request {number} has the route {event['fields']}")
+                check(event["fields"]["status"] == status, f"the answer {status} to {number} is {event['fields']}")
                 user = event["context"]["user"]["id"]
                 check(user == f"user-{number % 50}", f"the request {number} has the user {user}")
     return problems
@@ -131,13 +129,15 @@ def main():
     try:
         places = {"log": folder / "log", "delivered": folder / "delivered"}
         for round_number in range(options.rounds):
-            clients += load(Service(options.service, **places), round_number, chance)
-        Service(options.service, **places).stop()
+            with Service(options.service, **places) as service:
+                clients += load(service, round_number, chance)
+        with Service(options.service, **places) as service:
+            service.stop()
         events = list(delivered_events(places["delivered"]))
         problems = judge(events, clients)
-        answered = sum(len(client.requests) for client in clients)
+        answered = sum(len(client.statuses) for client in clients)
         orders = sum(len(client.orders) for client in clients)
-        refused = sum(client.refused for client in clients)
+        refused = sum(status != 200 for client in clients for status in client.statuses.values())
         print(f"{options.rounds} kills: {len(events)} events delivered; {answered} answers noted, {orders} of them "
               f"audited orders, {refused} refused")
         if problems:

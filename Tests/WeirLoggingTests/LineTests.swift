@@ -187,13 +187,14 @@ struct LineTests {
     let fields = try line { logger($0).error("text", error: Declined(), metadata: ["error.message": "x", "key": "1"]) }
     let found = metadata(fields)
     #expect(found["error.message"] == "the card was declined")
+    #expect(found["metadata.error.message"] == "x")
     guard case .string(let type)? = found["error.type"] else {
       Issue.record("error.type is missing: \(found)")
       return
     }
     #expect(type.hasSuffix("Declined"))
     #expect(found["key"] == "1")
-    #expect(found.count == 3)
+    #expect(found.count == 4)
     // Without an error the keys are the program's.
     let plain = try line { logger($0).error("text", metadata: ["error.message": "x"]) }
     #expect(metadata(plain) == ["error.message": "x"])

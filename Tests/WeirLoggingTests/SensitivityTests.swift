@@ -28,8 +28,8 @@ struct SensitivityTests {
 
   @Test func `a value with one sensitive part is sensitive`() throws {
     let (_, shown) = try redacted([
-      "first": "\("a", sensitivity: .sensitive) at \("h", sensitivity: .public)",
-      "last": "\("h", sensitivity: .public): \("a", sensitivity: .sensitive)",
+      "first": "\("a", sensitivity: .sensitive) at \("h")",
+      "last": "\("h"): \("a", sensitivity: .sensitive)",
     ])
     #expect(shown == ["first": .redacted, "last": .redacted])
   }
@@ -53,10 +53,9 @@ struct SensitivityTests {
       let logger = logger(tracker)
       logger.info("1", metadata: ["mail": "\("a@b.example", sensitivity: .sensitive)"])
       logger.info("2", metadata: ["mail": "c@d.example"])
-      logger.info("3", metadata: ["mail": "\("e@f.example", sensitivity: .public)"])
-      logger.info("4", metadata: ["mail": "\("g@h.example", sensitivity: .sensitive)"])
+      logger.info("3", metadata: ["mail": "\("g@h.example", sensitivity: .sensitive)"])
     }
-    #expect(events.map { $0.redacted().fields["mail"] } == [.redacted, "c@d.example", "e@f.example", .redacted])
+    #expect(events.map { $0.redacted().fields["mail"] } == [.redacted, "c@d.example", .redacted])
   }
 
   @Test func `sensitive values inside of objects and arrays are redacted`() throws {

@@ -153,14 +153,14 @@
         try await MonitorStage.run(directory) { stage in
           // Streams, because a connection that asks for nothing is closed after some seconds.
           var held: [MonitorStream] = []
-          var idle: [MonitorConnection] = []
+          var idle: [Connection] = []
           for _ in 0..<Monitor.Configuration.mostStreams {
             held.append(try stage.stream())
             #expect(try await held.last?.read { _, _ in true } == true)
           }
           // More than the limit: the server accepts some at a time.
           while held.count + idle.count < Monitor.Configuration.mostConnections + 64 {
-            idle.append(try MonitorConnection(port: stage.port))
+            idle.append(try Connection(port: stage.port))
           }
           let further = try stage.stream()
           // Nothing tells that a connection waits, but that no answer comes while none of the others has ended.

@@ -181,7 +181,8 @@ public final class Tracker: Sendable {
 
   func note(_ type: ObjectIdentifier, _ error: WeirError) {
     let isNew = refusals.withLock { refusals in
-      guard refusals.noted.insert(type).inserted else { return false }
+      guard refusals.noted[type] == nil else { return false }
+      refusals.noted[type] = error
       refusals.last = error
       return true
     }
@@ -193,8 +194,8 @@ public final class Tracker: Sendable {
 struct Refusals {
   /// The last error.
   var last: WeirError?
-  /// The types for which an error was noted.
-  var noted: Set<ObjectIdentifier> = []
+  /// The first error of each type.
+  var noted: [ObjectIdentifier: WeirError] = [:]
   /// The types that can't be defined. Without this set, each event of such a type would take a lock to try again.
   var undefinable: Set<ObjectIdentifier> = []
   /// The owners of wire ids and names.

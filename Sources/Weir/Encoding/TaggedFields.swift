@@ -3,8 +3,8 @@
 public import CCapture
 
 extension EventEncoder {
-  /// The room for `count` bytes of fields and what follows them: a scope that is bound here is deducted if it may not
-  /// fit.
+  /// The bytes that are left for fields. If a scope is bound here, and fields of `count` bytes may leave too little for
+  /// the scope, without the scope's bytes.
   @inlinable
   @inline(__always)
   package func room(for count: Int) -> Int {

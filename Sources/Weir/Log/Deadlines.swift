@@ -19,13 +19,13 @@ final class Deadlines: Sendable {
   /// The waits that are not over, by deadline.
   private let waits = Lock<[Int64: Waits]>([:])
 
-  /// Ends `wait` with `error` once `timeout` has passed: late by at most a 64th of the timeout and at most 50 ms, beside
-  /// the system's delay.
+  /// Ends `wait` with `error` once `timeout` has passed, or up to a 64th of the timeout later. So all waits of one
+  /// timeout have 65 deadlines at most, however many and long they are.
   func end(
     _ wait: Waiting, after timeout: Duration, with error: @escaping @Sendable () -> WeirError
   ) -> Deadline {
     let rest = max(.zero, min(timeout, Self.longestTimeout))
-    let step = max(min(rest / 64, .milliseconds(50)).nanoseconds, 1)
+    let step = max((rest / 64).nanoseconds, 1)
     let time = ((ContinuousClock.now - start + rest).nanoseconds / step + 1) * step
     let isFirst = waits.withLock { waits in
       let isFirst = waits[time] == nil

@@ -9,7 +9,7 @@
 /// A thread of this process, to compare with the calling one. After the thread has ended, another thread may have the
 /// same identity.
 package struct ThreadIdentity: Equatable, Sendable {
-  /// What pthread_self answers: an integer with glibc, a pointer with musl, which is no Sendable.
+  /// The bits of what pthread_self answers. With musl that is a pointer, and a pointer is not Sendable.
   private let bits: UInt
 
   package static var current: Self {

@@ -63,52 +63,12 @@
   ) async throws -> Answer? {
     var lines = ["\(method) \(path) HTTP/1.1", "Host: test", "Connection: close"] + headers
     if let body { lines.append("Content-Length: \(body.utf8.count)") }
-    let socket = try Socket(port: port)
-    socket.send(lines.joined(separator: "\r\n") + "\r\n\r\n" + (body ?? ""))
-    let text = String(decoding: try await socket.readToEnd(), as: UTF8.self)
+    let connection = try Connection(port: port)
+    connection.send(lines.joined(separator: "\r\n") + "\r\n\r\n" + (body ?? ""))
+    let text = String(decoding: try await connection.readToEnd(), as: UTF8.self)
     guard let end = text.range(of: "\r\n\r\n") else { return nil }
     let words = text[..<end.lowerBound].split(separator: " ")
     return Answer(status: try #require(Int(words[1])), body: String(text[end.upperBound...]))
-  }
-
-  /// A connection to a server on this machine.
-  final class Socket {
-    private let socket: Int32
-
-    init(port: Int) throws {
-      socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-      var place = sockaddr_in()
-      place.sin_family = sa_family_t(AF_INET)
-      place.sin_port = in_port_t(port).bigEndian
-      inet_pton(AF_INET, "127.0.0.1", &place.sin_addr)
-      let result = withUnsafePointer(to: &place) { place in
-        place.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-          connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-        }
-      }
-      if result != 0 {
-        close(socket)
-        throw POSIXError(.ECONNREFUSED)
-      }
-      // Reads return at once: a thread of those that all tests share must not stand still.
-      _ = fcntl(socket, F_SETFL, fcntl(socket, F_GETFL) | O_NONBLOCK)
-    }
-
-    deinit { close(socket) }
-
-    func send(_ text: String) { _ = text.withCString { write(socket, $0, strlen($0)) } }
-
-    func readToEnd() async throws -> [UInt8] {
-      let deadline = ContinuousClock.now + patience
-      var bytes: [UInt8] = []
-      var piece = [UInt8](repeating: 0, count: 1 << 16)
-      while ContinuousClock.now < deadline {
-        let count = Glibc.read(socket, &piece, piece.count)
-        if count == 0 { return bytes }
-        if count > 0 { bytes += piece[..<count] } else { try await Task.sleep(for: .milliseconds(2)) }
-      }
-      throw POSIXError(.ETIMEDOUT)
-    }
   }
 
   // MARK: Spans

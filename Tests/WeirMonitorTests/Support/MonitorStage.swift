@@ -54,7 +54,7 @@
 
     /// Opens a stream.
     func stream(_ query: String = "", _ headers: [String] = []) throws -> MonitorStream {
-      let connection = try MonitorConnection(port: port)
+      let connection = try Connection(port: port)
       let lines = ["GET /stream\(query) HTTP/1.1", "Host: 127.0.0.1:\(port)", "Cookie: \(cookie)"] + headers
       connection.send(lines.joined(separator: "\r\n") + "\r\n\r\n")
       return MonitorStream(connection)
@@ -63,7 +63,7 @@
 
   /// The messages of one stream.
   final class MonitorStream {
-    private let connection: MonitorConnection
+    private let connection: Connection
     private var head: Answer?
     private var taken = 0
     /// The id of the last message that had one.
@@ -76,7 +76,7 @@
     private(set) var matched = 0
     private(set) var looked = 0
 
-    init(_ connection: MonitorConnection) {
+    init(_ connection: Connection) {
       self.connection = connection
     }
 

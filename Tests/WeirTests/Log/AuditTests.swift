@@ -127,11 +127,13 @@ struct AuditTests {
       let sampled = await #expect(throws: WeirError.self) { try await tracker.audit("payment.seen") }
       #expect(sampled?.code == .invalid)
       #expect(sampled?.message.contains("sampling rule") == true)
-      let reserved = await #expect(throws: WeirError.self) { try await tracker.audit("weir.payment") }
-      #expect(reserved?.code == .invalid)
       let misdeclared = await #expect(throws: WeirError.self) { try await tracker.audit(Misdeclared()) }
       #expect(misdeclared?.code == .invalid)
       #expect(misdeclared?.message.contains("payment.misdeclared") == true)
+      // The error is the event's own, also after that of another type.
+      let reserved = await #expect(throws: WeirError.self) { try await tracker.audit("weir.payment") }
+      #expect(reserved?.code == .invalid)
+      #expect(reserved?.message.contains("don't start with weir.") == true)
       let large = await #expect(throws: WeirError.self) {
         try await tracker.audit("payment", fields: ["text": .string(String(repeating: "x", count: 1 << 20))])
       }

@@ -3,6 +3,8 @@
 //	weircat DIRECTORY...      events with their fields
 //	weircat --compare <names  reads names of directories from its standard input, a line each, and prints each log as
 //	                          readers are compared: Tests/Golden/README.md has the form
+//
+// Exits with 1 if a log is damaged or can't be read, after what could be read is printed.
 package main
 
 import (
@@ -26,37 +28,44 @@ func main() {
 	}
 	failed := false
 	for _, directory := range os.Args[1:] {
-		if err := cat(out, directory); err != nil {
+		damaged, err := cat(out, directory)
+		if err != nil {
 			out.Flush()
 			fmt.Fprintln(os.Stderr, "weircat:", err)
-			failed = true
 		}
+		failed = failed || damaged || err != nil
 	}
 	if out.Flush() != nil || failed {
 		os.Exit(1)
 	}
 }
 
-func cat(out *bufio.Writer, directory string) error {
+// cat prints a log, and says whether any of it is damaged.
+func cat(out *bufio.Writer, directory string) (damaged bool, err error) {
 	log, err := weir.Open(directory)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer log.Close()
 	var line []byte
 	for log.Next() {
-		tell(log.Skipped())
+		damaged = tell(log.Skipped()) || damaged
 		line = appendEvent(line[:0], log.Event())
 		if _, err := out.Write(line); err != nil {
-			return err
+			return damaged, err
 		}
 	}
-	tell(log.Skipped())
-	return log.Err()
+	damaged = tell(log.Skipped()) || damaged
+	return damaged, log.Err()
 }
 
-func tell(skipped []weir.Skip) {
+// isDamage says whether what was passed over ought to be there.
+func isDamage(skip weir.Skip) bool { return !skip.Removed && !skip.LeftOut }
+
+// tell reports what was passed over, and says whether any of it is damage.
+func tell(skipped []weir.Skip) (damaged bool) {
 	for _, skip := range skipped {
+		damaged = damaged || isDamage(skip)
 		if skip.Count > 0 {
 			fmt.Fprintf(os.Stderr, "weircat: offsets %d to %d: %s (%s)\n", skip.First, skip.First+skip.Count-1, skip.Reason,
 				skip.File)
@@ -64,6 +73,7 @@ func tell(skipped []weir.Skip) {
 			fmt.Fprintf(os.Stderr, "weircat: %s, byte %d: %s\n", skip.File, skip.Position, skip.Reason)
 		}
 	}
+	return damaged
 }
 
 // A passed is a range of offsets that no event has: ranges that follow on one another are one line.
@@ -87,7 +97,7 @@ func (p *passed) print(out *bufio.Writer) {
 func (p *passed) add(out *bufio.Writer, skipped []weir.Skip) bool {
 	damaged := false
 	for _, skip := range skipped {
-		damaged = damaged || !skip.Removed && !skip.LeftOut
+		damaged = damaged || isDamage(skip)
 		if skip.Count == 0 || skip.LeftOut {
 			continue
 		}
