@@ -164,11 +164,9 @@ C_OBJECTS = $(C_SOURCES:Sources/CWeir/%.c=$(C)/plain/%.o)
 C_LIBS = -llz4
 
 # Changes with the compiler and its flags, as a Debian package sets them.
-$(C)/compiler: FORCE
+$(C)/compiler: always
 	@mkdir -p $(@D)
 	@echo '$(CC) $(C_FLAGS) $(CFLAGS)' | cmp -s - $@ || echo '$(CC) $(C_FLAGS) $(CFLAGS)' >$@
-
-FORCE:
 
 $(C)/plain/%.o: Sources/CWeir/%.c $(C)/compiler
 	@mkdir -p $(@D)

@@ -164,7 +164,8 @@ def make_static(files, public):
 
 
 def source_id():
-    if not shutil.which("git"):
+    # Not the commit of a repository that has these sources in a folder.
+    if not pathlib.Path(".git").exists() or not shutil.which("git"):
         return ""
     run = subprocess.run(["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"], capture_output=True,
                          text=True, check=False)

@@ -189,19 +189,23 @@ def title_of(comment):
 class Functions:
     def __init__(self, folder, version):
         self.folder, self.version = folder, version
+        self.header = None
         self.sections = []
         self.pages = {}
         self.last = None
         self.is_private = False
 
     def take(self, header, text):
+        # weir.h includes weir_capture.h.
+        self.header = "weir.h" if header == "weir_capture.h" else header
+        whole = {"weir.h": "Version", "weir_failing.h": "Failing disks"}.get(header, "Capturing")
         for section, comment, code in declarations(text):
             if comment:
                 self.is_private = comment.startswith(("Private", header))
             if self.is_private:
                 self.last = None
                 continue
-            title = section or "Capturing"
+            title = section or whole
             if not self.sections or self.sections[-1][0] != title:
                 self.sections.append((title, []))
                 self.last = None
@@ -230,7 +234,7 @@ class Functions:
             self.last.codes.append(code)
             self.pages[name[1]] = self.last
             return
-        self.last = Declared(name[1], [code], comment)
+        self.last = Declared(self.header, name[1], [code], comment)
         self.pages[name[1]] = self.last
         entries.append(("page", self.last))
 
@@ -244,7 +248,7 @@ class Functions:
             page.heading("LIBRARY")
             page.add("Weir (\\fIlibweir\\fP, \\fI\\-lweir\\fP)")
             page.heading("SYNOPSIS")
-            page.add(".nf", "\\fB#include <weir.h>\\fP", ".PP", escaped("\n".join(declared.codes)), ".fi")
+            page.add(".nf", f"\\fB#include <{declared.header}>\\fP", ".PP", escaped("\n".join(declared.codes)), ".fi")
             page.heading("DESCRIPTION")
             page.add(*filled(declared.comment))
             page.heading('"SEE ALSO"')
@@ -273,8 +277,8 @@ class Functions:
 
 
 class Declared:
-    def __init__(self, name, codes, comment):
-        self.name, self.codes, self.comment = name, codes, comment
+    def __init__(self, header, name, codes, comment):
+        self.header, self.name, self.codes, self.comment = header, name, codes, comment
 
 
 def functions(folder, *headers):

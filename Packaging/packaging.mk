@@ -1,7 +1,7 @@
 # packaging.mk: the C library and the tool for others to use.
 #
 #   make install        the C library, its headers, weir.pc, a CMake package, manual pages; no Swift is needed
-#   make install-tool   the tool, its manual pages, completions for shells, units for systemd
+#   make install-tool   the tool, its manual pages, completions for shells, a unit for systemd
 #   make uninstall      what both installed
 #   make deb            Debian packages libweir1, libweir-dev and weir, in $(BUILD)/deb (TOOL=no: without weir)
 #   make abi            the library's interface, as Packaging/libweir.abi has it, which `make test-abi` compares
@@ -25,7 +25,6 @@ INSTALL = install
 VERSION := $(shell sed -n 's/^.define WEIR_VERSION "\(.*\)"/\1/p' include/weir.h)
 SOVERSION = $(firstword $(subst ., ,$(VERSION)))
 SONAME = libweir.so.$(SOVERSION)
-INSTALLED = $(C)/installed
 
 libweir: $(C)/libweir.a $(C)/$(SONAME)
 
@@ -38,7 +37,7 @@ $(C)/$(SONAME): $(C_OBJECTS) Packaging/weir.map
 FOLDERS = PREFIX BINDIR LIBDIR INCLUDEDIR MANDIR BASHDIR ZSHDIR FISHDIR UNITDIR SHAREDIR
 
 need-folders:
-	@$(foreach folder,$(FOLDERS),$(if $(filter-out 1,$(words x$($(folder))x))$(filter-out /%,$($(folder))),\
+	@$(foreach folder,$(FOLDERS),$(if $(filter-out 1,$(words x$($(folder))x))$(if $(filter /%,$($(folder))),,x),\
 	  echo 'weir: $(folder) must be an absolute path without spaces (now "$($(folder))")' >&2; exit 1;)) \
 	$(if $(filter-out 1,$(words x$(DESTDIR)x)),echo 'weir: DESTDIR must have no spaces' >&2; exit 1,:)
 
@@ -47,8 +46,9 @@ under_prefix = $(patsubst $(PREFIX)/%,$${prefix}/%,$(1))
 FILL_IN = sed -e 's|@prefix@|$(PREFIX)|' -e 's|@libdir@|$(call under_prefix,$(LIBDIR))|' \
   -e 's|@includedir@|$(call under_prefix,$(INCLUDEDIR))|' -e 's|@version@|$(VERSION)|' \
   -e 's|@soversion@|$(SOVERSION)|' \
-  -e "s|@includedir_from_config@|$$(realpath -m --relative-to=$(LIBDIR)/cmake/weir $(INCLUDEDIR))|" \
-  -e 's|@bindir@|$(BINDIR)|'
+  -e "s|@includedir_from_config@|$$from_config|" -e 's|@private@|.private|' -e 's|@bindir@|$(BINDIR)|'
+# The folders may be links, as /lib often is.
+FROM_CONFIG = import os, sys; print(os.path.relpath(*map(os.path.realpath, sys.argv[1:])))
 
 $(C)/man3/weir.3: $(C_HEADERS) Packaging/manual.py
 	@$(MAKE) --no-print-directory need-python
@@ -63,6 +63,7 @@ install: need-folders need-cc libweir $(C)/man3/weir.3
 	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libweir.so
 	$(INSTALL) -m 644 $(C_HEADERS) $(DESTDIR)$(INCLUDEDIR)
 	$(FILL_IN) Packaging/weir.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/weir.pc
+	set -e; from_config=$$(python3 -c '$(FROM_CONFIG)' $(INCLUDEDIR) $(LIBDIR)/cmake/weir); \
 	for file in weir-config weir-config-version; do \
 	  $(FILL_IN) Packaging/$$file.cmake.in >$(DESTDIR)$(LIBDIR)/cmake/weir/$$file.cmake; done
 	chmod 644 $(DESTDIR)$(LIBDIR)/pkgconfig/weir.pc $(DESTDIR)$(LIBDIR)/cmake/weir/*
@@ -90,7 +91,7 @@ install-tool: need-folders $(INSTALLED_TOOL) need-python
 	$(INSTALL) -m 644 $(SAMPLE) $(DESTDIR)$(SHAREDIR)
 
 uninstall: need-folders
-	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,libweir.a libweir.so $(SONAME) libweir.so.$(VERSION) pkgconfig/weir.pc)
+	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,libweir.a libweir.so $(SONAME) $(SONAME).* pkgconfig/weir.pc)
 	rm -rf $(DESTDIR)$(LIBDIR)/cmake/weir
 	rm -f $(addprefix $(DESTDIR)$(INCLUDEDIR)/,$(notdir $(C_HEADERS)))
 	rm -f $(DESTDIR)$(MANDIR)/man1/weir.1 $(DESTDIR)$(MANDIR)/man1/weir-*.1
@@ -119,21 +120,24 @@ abi: $(C)/libweir.abi
 need-packaging:
 	@command -v dh >/dev/null 2>&1 && command -v dpkg-buildpackage >/dev/null 2>&1 || $(call install,debhelper dpkg-dev)
 
-# What is committed, or all that is there where nothing is, beside debian/ where Debian's tools look for it. The date of
-# the version is that of the commit. ARCH=arm64 builds for another processor, as dpkg-buildpackage does.
+# The commit HEAD, or without a repository the whole folder; debian/ goes where Debian's tools look for it. The date of
+# the version is that of the commit. ARCH=arm64 builds for another processor, as dpkg-buildpackage does. What make was
+# given is not for the rules, which have flags and a folder of their own.
 DEB = $(BUILD)/deb
 DEB_SOURCE = $(DEB)/weir-$(VERSION)
 TOOL = yes
 ARCH =
 
-deb: need-cc need-packaging need-python $(if $(filter no,$(TOOL)),,$(INSTALLED_TOOL))
+deb: need-cc need-packaging need-python $(if $(or $(ARCH),$(filter no,$(TOOL))),,$(INSTALLED_TOOL))
 	$(if $(and $(ARCH),$(filter-out no,$(TOOL))),$(error The tool is not built across: add TOOL=no))
+	@[ '$(TOOL)' = no ] || [ ! -e .git ] || git diff --quiet HEAD || { \
+	  echo 'weir: commit first: the library is packed as committed, and the tool as built' >&2; exit 1; }
 	rm -rf $(DEB) && mkdir -p $(DEB_SOURCE)
-	$(if $(wildcard .git),git archive HEAD,tar -c --exclude='./.build*' .) | tar -x -C $(DEB_SOURCE)
+	$(if $(wildcard .git),git archive HEAD,tar -c --exclude='./.build*' --exclude='./$(BUILD)' .) | tar -x -C $(DEB_SOURCE)
 	cp -R $(DEB_SOURCE)/Packaging/debian $(DEB_SOURCE)/debian
 	printf 'weir (%s) unstable; urgency=medium\n\n  * Version %s.\n\n -- %s  %s\n' $(VERSION) $(VERSION) \
 	  "$$(sed -n 's/^Maintainer: //p' $(DEB_SOURCE)/debian/control)" \
 	  "$$($(if $(wildcard .git),git log -1 --format=%cD,date -R))" >$(DEB_SOURCE)/debian/changelog
-	cd $(DEB_SOURCE) && DEB_BUILD_PROFILES='$(if $(filter no,$(TOOL)),pkg.weir.notool)' \
+	cd $(DEB_SOURCE) && env -u MAKEFLAGS -u MAKEOVERRIDES -u MFLAGS DEB_BUILD_PROFILES='$(if $(filter no,$(TOOL)),pkg.weir.notool)' \
 	  INSTALLED_TOOL=$(abspath $(INSTALLED_TOOL)) dpkg-buildpackage -b -us -uc $(ARCH:%=-a%)
 	@ls -1 $(DEB)/*.deb

@@ -21,7 +21,7 @@ test-swift: need-swift need-lz4 need-lz4-tool need-zlib need-ncurses need-broker
 
 # The longest first.
 test-swift-parts: test-end-to-end test-quickstart test-release test-packages test-consumer test-second-reader \
-                  test-docs test-modules test-monitor test-fleet-guide lint
+                  test-docs test-modules test-monitor test-fleet-guide test-install-tool lint
 
 test-packages:
 	$(SWIFT_TEST) --skip EndToEndTests

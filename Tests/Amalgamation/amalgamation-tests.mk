@@ -25,10 +25,14 @@ ONE_CC = $(firstword $(filter gcc clang,$(ONE_COMPILERS)))
 ONE_CXX = $(firstword $(filter g++ clang++,$(ONE_COMPILERS)))
 ONE_LINKED = $(C_LIBS) -pthread
 
-.PHONY: test-amalgamation test-amalgamation-all test-amalgamation-flags test-amalgamation-names \
+.PHONY: test-amalgamation test-amalgamation-here test-amalgamation-all test-amalgamation-flags test-amalgamation-names \
         test-amalgamation-examples test-amalgamation-versions test-amalgamation-reader test-amalgamation-copies
 
+# Made anew, because need-c may install a compiler.
 test-amalgamation: need-c need-python
+	@$(MAKE) --no-print-directory test-amalgamation-here
+
+test-amalgamation-here:
 	@$(MAKE) --no-print-directory $(ONE_COMPILERS:%=$(ONE)/%/weir.o) $(ONE_COMPILERS:%=$(ONE)/%/weir_reader.o)
 	@for compiler in gcc clang g++ clang++; do case ' $(ONE_COMPILERS) ' in *" $$compiler "*) ;; \
 	  *) echo "skipped: weir.c with $$compiler, for want of $$compiler";; esac; done
@@ -69,7 +73,7 @@ test-amalgamation-names: $(C)/libweir.a $(ONE_COMPILERS:%=$(ONE)/%/weir.o) $(ONE
 
 # What a user does, for each compiler and each language of the program.
 test-amalgamation-examples: $(ONE_COMPILERS:%=$(ONE)/%/weir.o)
-	@set -e; mkdir -p $(ONE)/examples; cp Tests/C/example.c Tests/C/example.cpp $(ONE)/examples; \
+	@set -e; mkdir -p $(ONE)/examples; \
 	for object in $^; do \
 	  of=$$(basename $$(dirname $$object)); \
 	  $(ONE_CC) -std=c11 -pedantic-errors $(ONE_WARNINGS) -O2 -I$(BUILD)/amalgamation Tests/C/example.c $$object \
@@ -94,11 +98,11 @@ test-amalgamation-versions: $(ONE)/$(ONE_CC)/weir.o
 # The reader alone says what the library says, of the golden logs and of no log; and it follows a live log.
 GOLDEN_LOGS = $(sort $(wildcard Tests/Golden/v*/log))
 
-$(ONE)/read_all-library: Tests/Amalgamation/read_all.c Tests/Golden/print_event.h $(C)/libweir.a
+$(ONE)/read_all-library: Tests/Amalgamation/read_all.c $(wildcard Tests/Golden/*.h) $(C)/libweir.a
 	@mkdir -p $(@D)
 	$(ONE_CC) -std=gnu11 $(C_WARNINGS) -O1 -Iinclude -ITests/Golden $< $(C)/libweir.a $(ONE_LINKED) -o $@
 
-$(ONE)/read_all-%: Tests/Amalgamation/read_all.c Tests/Golden/print_event.h $(ONE)/%/weir_reader.o
+$(ONE)/read_all-%: Tests/Amalgamation/read_all.c $(wildcard Tests/Golden/*.h) $(ONE)/%/weir_reader.o
 	$(ONE_CC) -std=gnu11 $(C_WARNINGS) -O1 -I$(BUILD)/amalgamation -include weir_reader.h -ITests/Golden $< \
 	  $(ONE)/$*/weir_reader.o $(C_LIBS) -o $@
 
@@ -146,7 +150,7 @@ ONE_TESTS = concurrency_test copy_on_write_test crash_test host_names_test signa
             wall_step_test
 ONE_SHORT_TESTS = host_names_test types_test unload_test wall_step_test
 
-$(ONE)/%_test: Tests/C/%_test.c $(ONE)/$(ONE_CC)/weir.o
+$(ONE)/%_test: Tests/C/%_test.c $(wildcard Tests/C/*.h) $(ONE)/$(ONE_CC)/weir.o
 	$(ONE_CC) -std=gnu11 $(C_WARNINGS) -O1 -I$(BUILD)/amalgamation $< $(ONE)/$(ONE_CC)/weir.o $(ONE_LINKED) -ldl -o $@
 
 $(ONE)/unload_test: $(ONE)/unloaded.so
@@ -162,7 +166,7 @@ $(ONE)/checked/weir.o: $(BUILD)/amalgamation/weir.c
 	@mkdir -p $(@D)
 	$(ONE_CXX) $(ONE_AS_$(ONE_CXX)) $(ONE_WARNINGS) $(ONE_CHECKED) -c $< -o $@
 
-$(ONE)/checked/%_test: Tests/C/%_test.c $(ONE)/checked/weir.o
+$(ONE)/checked/%_test: Tests/C/%_test.c $(wildcard Tests/C/*.h) $(ONE)/checked/weir.o
 	@echo '#include "weir.h"' >$(ONE)/checked/weir_failing.h
 	$(ONE_CXX) -x c -std=gnu11 $(C_WARNINGS) $(ONE_CHECKED) -I$(BUILD)/amalgamation -I$(ONE)/checked $< \
 	  -x none $(ONE)/checked/weir.o $(ONE_LINKED) -ldl -o $@
@@ -178,7 +182,7 @@ test-amalgamation-all: test-amalgamation
 	@$(MAKE) --no-print-directory test-amalgamation-flags
 	@$(MAKE) --no-print-directory --keep-going $(ONE_TEST_RUNS)
 
-# Two plug-ins of the same flags, and one processor for the thread that captures.
+# Plug-ins, and one processor for the thread that captures.
 COST_ROUNDS =
 COST_FLAGS = -std=gnu11 $(C_WARNINGS) $(CFLAGS) -fPIC -shared -fvisibility=hidden
 

@@ -6,10 +6,6 @@
 
 #define SEEN __attribute__((visibility("default")))
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 SEEN weir_status copy_open(const char *directory, weir_error *error);
 SEEN int32_t copy_capture(uint64_t number);
 SEEN weir_status copy_close(weir_error *error);
@@ -43,7 +39,3 @@ weir_status copy_close(weir_error *error) {
 
 /* Where the calling thread's lane is kept: two copies of Weir have two such places. */
 const void *copy_lane(void) { return &weir_this_lane; }
-
-#ifdef __cplusplus
-}
-#endif

@@ -43,17 +43,18 @@ test-musl-short: need-c need-musl
 
 # From Debian's source package, in lists of its own, so that nothing of the machine changes.
 MUSL_APT = $(abspath $(MUSL)/apt)
-MUSL_APT_GET = apt-get -qq -o Dir::Etc::SourceList=$(MUSL_APT)/lz4.sources -o Dir::Etc::SourceParts=- \
+MUSL_APT_GET = apt-get -qq -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts=$(MUSL_APT)/sources \
                -o Dir::State::Lists=$(MUSL_APT)/lists -o Dir::Cache=$(MUSL_APT)/cache -o APT::Sandbox::User=root
 
 $(MUSL)/lz4/lib/lz4.h:
-	@mkdir -p $(MUSL_APT)/lists/partial $(MUSL_APT)/cache $(MUSL)/lz4
+	@rm -rf $(MUSL_APT)/sources
+	@mkdir -p $(MUSL_APT)/lists/partial $(MUSL_APT)/cache $(MUSL_APT)/sources $(MUSL)/lz4
 	@command -v dpkg-source >/dev/null 2>&1 || $(call install,dpkg-dev)
 	@echo 'weir: fetching the sources of lz4'
 	@cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list 2>/dev/null | sed -n 's/^deb /deb-src /p' \
-	  >$(MUSL_APT)/lz4.list
-	@sed 's/^Types: deb$$/Types: deb-src/' /etc/apt/sources.list.d/debian.sources >$(MUSL_APT)/lz4.sources 2>/dev/null || \
-	  mv $(MUSL_APT)/lz4.list $(MUSL_APT)/lz4.sources
+	  >$(MUSL_APT)/sources/lz4.list
+	@for file in /etc/apt/sources.list.d/*.sources; do [ ! -e $$file ] || \
+	  sed 's/^Types: deb$$/Types: deb-src/' $$file >$(MUSL_APT)/sources/$$(basename $$file); done
 	@cd $(MUSL_APT) && rm -rf lz4-* lz4_* && $(MUSL_APT_GET) update && $(MUSL_APT_GET) source lz4 >/dev/null
 	@cp -R $(MUSL_APT)/lz4-*/lib $(MUSL)/lz4
 	@touch $@

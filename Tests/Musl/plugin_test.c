@@ -43,7 +43,7 @@ static void *be_interrupted(void *context) {
 }
 
 int main(void) {
-  test("a plug-in is loaded beside a running thread; that thread, a later one and a signal handler capture");
+  test("a plug-in is loaded beside a running thread; that thread and a signal handler on a later one capture");
   char *folder = scratch();
   const char *directory = join(folder, "log");
   pthread_t early, interrupted;

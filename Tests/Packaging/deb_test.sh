@@ -7,9 +7,9 @@ fail() { echo "weir: $*" >&2; exit 1; }
 # holds PACKAGE FILE...: each is in the package.
 holds() {
   package=$1; shift
-  dpkg-deb -c "$folder/$package"_*.deb | awk '{ print $6 }' >"$folder/contents"
-  for file in "$@"; do grep -q "/$file\$" "$folder/contents" || fail "$package has no $file"; done
-  echo "ok: $package, $(grep -vc '/$' "$folder/contents") files"
+  contents=$(dpkg-deb -c "$folder/$package"_*.deb | awk '{ print $6 }')
+  for file in "$@"; do echo "$contents" | grep -q "/$file\$" || fail "$package has no $file"; done
+  echo "ok: $package, $(echo "$contents" | grep -vc '/$') files"
 }
 
 # As root lintian warns of being root.

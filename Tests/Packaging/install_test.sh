@@ -76,6 +76,12 @@ grep -q 'version: 1\.' "$failures" || { cat "$failures"; fail 'find_package(weir
 ok 'find_package(weir 2.0) is refused'
 project found-range 'find_package(weir 0.9...1.5 REQUIRED)' "$found"
 runs "$folder/found-range/build/example" 'find_package(weir 0.9...1.5)'
+mkdir -p "$folder/excluded"
+printf 'cmake_minimum_required(VERSION 3.19)\nproject(user LANGUAGES C)\nfind_package(weir 0.9...<%s REQUIRED)\n' \
+  "$(pkg-config --modversion weir)" >"$folder/excluded/CMakeLists.txt"
+if cmake -S "$folder/excluded" -B "$folder/excluded/build" "$found" >"$failures" 2>&1; then
+  fail 'find_package(weir) was content with an excluded version'; fi
+ok 'find_package(weir) refuses an excluded version'
 mkdir -p "$folder/merged"
 cp -R "$prefix" "$folder/merged/usr"
 ln -s usr/lib "$folder/merged/lib"
@@ -88,6 +94,13 @@ quiet cmake --build "$folder/alone" -j "$(nproc)"
 quiet cmake --install "$folder/alone"
 project found-again 'find_package(weir 1.0 REQUIRED)' "-DCMAKE_PREFIX_PATH=$folder/by-cmake"
 runs "$folder/found-again/build/example" 'the shared library as cmake --install puts it'
+quiet cmake -S "$here" -B "$folder/alone-static" -DCMAKE_INSTALL_PREFIX=/usr/local
+quiet cmake --build "$folder/alone-static" -j "$(nproc)"
+quiet cmake --install "$folder/alone-static" --prefix "$folder/by-cmake-static"
+# shellcheck disable=SC2046
+quiet cc -std=c11 "$c" $(PKG_CONFIG_PATH="$folder/by-cmake-static/lib/pkgconfig" pkg-config --cflags --libs weir) \
+  -pthread -o "$folder/static-by-cmake"
+runs "$folder/static-by-cmake" 'the static library as cmake --install puts it, by pkg-config'
 
 # ---- Names -------------------------------------------------------------------------------------------------------
 
@@ -111,7 +124,13 @@ sed -n '/include\/weir\.h/s/.*[ *]\(weir_[a-z0-9_]*\) (.*/\1/p' "$folder/prototy
 done
 ok "$(find "$prefix/share/man/man3" -type f | wc -l) manual pages; each function of weir.h has one"
 
+touch "$prefix/lib/libweir.so.1.0.0-earlier"
 quiet "$make" -C "$here" --no-print-directory uninstall PREFIX="$prefix"
 left=$(find "$prefix" ! -type d)
 [ -z "$left" ] || fail "make uninstall leaves $left"
-ok 'make uninstall leaves nothing'
+ok 'make uninstall leaves no file'
+for folders in PREFIX= LIBDIR= LIBDIR=lib; do
+  if "$make" -C "$here" --no-print-directory need-folders PREFIX="$prefix" "$folders" >"$failures" 2>&1; then
+    fail "make uninstall is content with $folders"; fi
+done
+ok 'make uninstall refuses folders that are none'

@@ -2,7 +2,7 @@
 """ways_test.py [WAY...]: each way in of the page Installing, on a clean machine: a fresh root made by debootstrap.
 
 The commands are those of the page, as printed: a block of them below each heading. Whatever a way needs, its commands
-install. A way passes if its commands end well and leave a log with an event.
+install. A way passes if its commands end well and leave a log in which the reader in Python finds an event.
 """
 
 import argparse
@@ -17,10 +17,20 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(HERE / "Languages/Python"))
+import weir  # noqa: E402
 PAGE = HERE / "Sources/Weir/Weir.docc/Guides/Installing.md"
 SUITE = "bookworm"
-# What a stranger has to have waited by then: apt's downloads are most of it.
-MOST_SECONDS = 60
+# A way that takes longer stands still. Nothing is measured by it.
+DEADLINE = 1800
+
+# Mounts in a namespace of their own, which ends with the commands, however they end.
+IN_ROOT = """root=$1 commands=$2; shift 2
+mount -t proc proc "$root/proc"
+mount --rbind /dev "$root/dev"
+for folder; do mkdir -p "$root$folder"; mount --rbind "$folder" "$root$folder"; done
+exec chroot "$root" /bin/sh -exc "$commands"
+"""
 
 
 def run(*command, **settings):
@@ -45,36 +55,20 @@ def ways():
     return re.findall(r"^### (.*)\n(?:(?!#).*\n)*?```sh\n((?:.*\n)*?)```", text, re.M)
 
 
-class Root:
-    """A copy of the clean root, which ends with the block that uses it."""
+def run_in(root, commands, environment, shared=()):
+    """Runs commands in a root, which sees the folders `shared` of this machine at the same places."""
+    return subprocess.run(
+        ["unshare", "--mount", "--propagation", "private", "/bin/sh", "-ec", IN_ROOT, "sh", root, f"cd /root\n{commands}",
+         *shared], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True,
+        errors="replace", timeout=DEADLINE)
 
-    def __init__(self, clean, folder):
-        self.clean, self.path, self.mounts = clean, folder / "root", []
 
-    def __enter__(self):
-        run("cp", "-a", "--reflink=auto", self.clean, self.path)
-        self._mount("proc", "-t", "proc", "proc")
-        self._mount("dev", "--rbind", "/dev")
-        shutil.copy("/etc/resolv.conf", self.path / "etc/resolv.conf")
-        return self
-
-    def _mount(self, place, *options):
-        target = self.path / place
-        target.mkdir(parents=True, exist_ok=True)
-        run("mount", *options, target)
-        self.mounts.append(target)
-        if "--rbind" in options:
-            run("mount", "--make-rslave", target)
-
-    def share(self, path):
-        """Shows a folder of this machine at the same place, where there is one."""
-        path = pathlib.Path(path)
-        if path.is_dir():
-            self._mount(str(path)[1:], "--rbind", path)
-
-    def __exit__(self, *_):
-        for target in reversed(self.mounts):
-            subprocess.run(["umount", "-R", "-l", target], check=False)
+def toolchain():
+    """The folder of the Swift toolchain, which clean machines see."""
+    folder = pathlib.Path(shutil.which("swift")).resolve().parents[2]
+    if folder == pathlib.Path("/"):
+        sys.exit("ways_test.py: the Swift toolchain has to lie in a folder of its own, not in /usr")
+    return folder
 
 
 class Machine:
@@ -85,8 +79,8 @@ class Machine:
     def make(self):
         run("debootstrap", "--variant=minbase", "--include=ca-certificates", SUITE, self.clean, mirror(),
             stdout=subprocess.DEVNULL)
-        shutil.rmtree(self.clean / "etc/apt")
-        shutil.copytree("/etc/apt", self.clean / "etc/apt", symlinks=True)
+        # How this machine reaches the packages, but not which packages it has.
+        shutil.copytree("/etc/apt/apt.conf.d", self.clean / "etc/apt/apt.conf.d", symlinks=True, dirs_exist_ok=True)
         run("chroot", self.clean, "apt-get", "update", "-qq")
         source = self.clean / "root/weir"
         source.mkdir()
@@ -95,43 +89,46 @@ class Machine:
         for deb in self.debs:
             shutil.copy(deb, self.clean / "root")
 
-    def follow(self, way, commands):
-        """Runs the commands of a way. (Whether all is well, seconds, what was printed.)"""
+    def follow(self, commands):
+        """Runs the commands of a way in a copy of the clean root. (Whether all is well, seconds, what was printed.)"""
         with tempfile.TemporaryDirectory(prefix="weir-way-", dir=self.folder) as folder:
-            with Root(self.clean, pathlib.Path(folder)) as root:
-                environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8",
-                               "DEBIAN_FRONTEND": "noninteractive", "PS4": "$ "}
-                if "swift" in commands:
-                    swift = pathlib.Path(shutil.which("swift")).resolve().parents[2]
-                    root.share(swift)
-                    for name in (".swiftpm", ".config"):
-                        root.share(pathlib.Path.home() / name)
-                    environment["PATH"] += f":{swift}/usr/bin"
-                environment |= {name: os.environ[name] for name in os.environ if name.lower().endswith("_proxy")}
-                start = time.monotonic()
-                done = subprocess.run(
-                    ["chroot", root.path, "/bin/sh", "-exc", f"cd /root\n{commands}"], env=environment,
-                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True, errors="replace")
-                seconds = time.monotonic() - start
-                events = list((root.path / "root").glob("**/events/*.weir*"))
-                if done.returncode != 0 or not events:
-                    return False, seconds, done.stdout
-                if ".deb" in commands and (left := self._purge(root, environment)):
-                    return False, seconds, f"the removed packages leave {left}"
-                return True, seconds, done.stdout
+            root = pathlib.Path(folder) / "root"
+            run("cp", "-a", "--reflink=auto", self.clean, root)
+            shutil.copy("/etc/resolv.conf", root / "etc/resolv.conf")
+            environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8",
+                           "DEBIAN_FRONTEND": "noninteractive", "PS4": "$ "}
+            environment |= {name: os.environ[name] for name in os.environ if name.lower().endswith("_proxy")}
+            shared = []
+            if "swift" in commands:
+                swift = toolchain()
+                environment["PATH"] += f":{swift}/usr/bin"
+                settings = [pathlib.Path.home() / name for name in (".swiftpm", ".config")]
+                shared = [swift, *(folder for folder in settings if folder.is_dir())]
+            start = time.monotonic()
+            done = run_in(root, commands, environment, shared)
+            seconds = time.monotonic() - start
+            if done.returncode != 0:
+                return False, seconds, done.stdout
+            if not sum(1 for _ in weir.open(root / "root/events")):
+                return False, seconds, f"{done.stdout}\nthe log has no event"
+            if ".deb" in commands and (left := self._purge(root, environment)):
+                return False, seconds, f"the removed packages leave {left}"
+            return True, seconds, done.stdout
 
     @staticmethod
     def _purge(root, environment):
         """What is left of the packages after their removal."""
-        run("chroot", root.path, "/bin/sh", "-c", "apt-get purge -y -qq $(dpkg-query -f '${Package}\\n' -W '*weir*')",
-            env=environment, stdout=subprocess.DEVNULL)
-        places = [root.path / name for name in ("usr", "lib", "etc", "var/lib/dpkg/info")]
+        purged = run_in(root, "apt-get purge -y -qq $(dpkg-query -f '${Package}\\n' -W '*weir*')", environment)
+        if purged.returncode != 0:
+            return purged.stdout
+        places = [root / name for name in ("usr", "lib", "etc", "var/lib/dpkg/info")]
         return [str(path) for place in places for path in place.rglob("*weir*")]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--debs", type=pathlib.Path, default=HERE / ".build/deb", help="where the packages are")
+    parser.add_argument("--folder", type=pathlib.Path, default=HERE / ".build", help="where the roots are made")
     parser.add_argument("way", nargs="*", help="headings of the page, or parts of them")
     parser.add_argument("--write", action="store_true", help="put the table into the page")
     options = parser.parse_args()
@@ -142,17 +139,17 @@ def main():
     if not chosen:
         sys.exit(f"ways_test.py: {PAGE} has no heading with {' or '.join(options.way)}")
     failed, rows = False, []
-    with tempfile.TemporaryDirectory(prefix="weir-ways-", dir=HERE / ".build") as folder:
+    with tempfile.TemporaryDirectory(prefix="weir-ways-", dir=options.folder) as folder:
         machine = Machine(pathlib.Path(folder), sorted(options.debs.glob("*.deb")))
         machine.make()
         for way, commands in chosen:
-            passed, seconds, output = machine.follow(way, commands)
+            passed, seconds, output = machine.follow(commands)
             failed |= not passed
             rows.append(f"| {way} | {seconds:.0f} s |")
             print(f"{'ok' if passed else 'FAILED'}: {way}, in {seconds:.0f} s", flush=True)
             if not passed:
                 print(output)
-    if options.write and not failed:
+    if options.write and not options.way and not failed:
         write(rows)
     return int(failed)
 

@@ -23,5 +23,6 @@ service-bench: need-swift need-lz4 need-python need-wrk
 	$(SERVICE_BUILD)
 	@rm -rf $(SERVICE)/log
 	$(SERVICE)/release/middleware-bench $(SERVICE)/log
+	@rm -rf $(SERVICE)/log
 	python3 -B Tests/Service/service_bench.py $(SERVICE)/release/order-service $(if $(TURNS),--turns $(TURNS)) \
-	  $(SERVICE_BENCH_FLAGS)
+	  --directory $(SERVICE) $(SERVICE_BENCH_FLAGS)

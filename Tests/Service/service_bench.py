@@ -13,6 +13,7 @@ import pathlib
 import platform
 import re
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -80,6 +81,7 @@ def table(results, reference):
 
 
 def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     parser = argparse.ArgumentParser()
     parser.add_argument("service", type=pathlib.Path)
     parser.add_argument("--turns", type=int, default=7)

@@ -17,6 +17,7 @@ import http.client
 import pathlib
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -76,6 +77,8 @@ def load(service, round_number, chance):
                 raise Failure("the service stopped answering before it was killed")
             time.sleep(0.01)
         time.sleep(chance.random())
+        if wrk.poll() is not None:
+            raise Failure("wrk ended before the service was killed")
         service.kill()
         for client in clients:
             client.join()
@@ -117,6 +120,7 @@ def judge(events, clients):
 
 
 def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     parser = argparse.ArgumentParser()
     parser.add_argument("service", type=pathlib.Path)
     parser.add_argument("--rounds", type=int, default=3)
@@ -144,7 +148,7 @@ def main():
             raise Failure("\n".join(problems))
         if not orders:
             raise Failure("no order was answered: nothing was tested")
-    except Failure as failure:
+    except Exception as failure:  # whatever it is, the files say more
         print(f"FAILED, seed {options.seed}; the files are in {folder}: {failure}", file=sys.stderr)
         return 1
     shutil.rmtree(folder)

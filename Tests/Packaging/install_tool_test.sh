@@ -1,0 +1,43 @@
+#!/bin/sh
+# install_tool_test.sh MAKE TOOL: installs the tool into a folder of its own, looks at what it installs, and uninstalls.
+set -eu
+make=${1:?usage: install_tool_test.sh MAKE TOOL} tool=${2:?usage: install_tool_test.sh MAKE TOOL}
+here=$(cd "$(dirname "$0")/../.." && pwd)
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+prefix=$folder/prefix
+failures=$folder/failures
+
+fail() { echo "weir: $*" >&2; exit 1; }
+ok() { echo "ok: $*"; }
+quiet() { "$@" >"$failures" 2>&1 || { cat "$failures" >&2; fail "$* failed"; }; }
+
+quiet "$make" -C "$here" --no-print-directory install-tool PREFIX="$prefix" INSTALLED_TOOL="$tool"
+
+printf 'first\nsecond\n' | "$prefix/bin/weir" record "$folder/log" >"$failures" 2>&1 || fail "$(cat "$failures")"
+[ "$("$prefix/bin/weir" cat "$folder/log" | wc -l)" = 2 ] || fail 'the installed tool does not record'
+ok 'the installed tool records and prints'
+
+for page in "$prefix"/share/man/man1/*; do
+  groff -man -ww -Kutf8 -Tutf8 "$page" >/dev/null 2>"$failures"
+  [ ! -s "$failures" ] || { cat "$failures"; fail "$page"; }
+done
+"$prefix/bin/weir" --help | sed -n '/SUBCOMMANDS:/,$s/^  \([a-z][a-z-]*\) .*/\1/p' | while read -r command; do
+  [ -e "$prefix/share/man/man1/weir-$command.1" ] || fail "weir $command has no manual page"
+done
+ok "$(find "$prefix/share/man/man1" -type f | wc -l) manual pages; each command has one"
+
+bash -n "$prefix/share/bash-completion/completions/weir"
+for file in zsh/site-functions/_weir fish/vendor_completions.d/weir.fish; do
+  grep -q verify "$prefix/share/$file" || fail "$file does not complete verify"
+done
+grep -q "^ExecStart=$prefix/bin/weir deliver " "$prefix/lib/systemd/system/weir-deliver@.service" ||
+  fail 'the unit starts another program'
+grep -rl '@[a-z]*@' "$prefix/lib" && fail 'a placeholder was not filled in'
+[ -s "$prefix/share/weir/apache_access.log" ] || fail 'the sample is not installed'
+ok 'completions, unit, sample'
+
+quiet "$make" -C "$here" --no-print-directory uninstall PREFIX="$prefix"
+left=$(find "$prefix" ! -type d)
+[ -z "$left" ] || fail "make uninstall leaves $left"
+ok 'make uninstall leaves no file'
