@@ -12,6 +12,7 @@
 #                           LTTng-UST, at 1 to 64 threads, 10^5 to 10^8 events
 #   make opening-bench      what opening costs: the first event in a new log, and after a kill
 #   make request-bench      what a request pays: bindings, the inspector
+#   make audit-bench        how many audits a second, on the disk of DIR ($(BUILD)) and where a sync takes SYNC us (200)
 #   make behind-bench       delivery beside syslog-ng and rsyslog, by size and destinations, in batch segments, bytes on
 #                           disk, idle, a web service with Weir and without, and the monitor
 #   make monitor-bench      the monitor: from capture to pixel, captures beside it, the page's memory, its own
@@ -84,7 +85,7 @@ DRAIN_BENCH_SIZES = 100000 1000000 10000000 100000000
 DRAIN_BENCH_PEER = \
   $(if $(filter lttng-ust,$(PEER_NAMES)),--peer lttng-ust=$(PEERS)/libpeer-lttng-ust.so --daemons lttng-)
 
-.PHONY: drain-bench opening-bench request-bench behind-bench service-build bench-tool monitor-bench \
+.PHONY: drain-bench opening-bench request-bench audit-bench behind-bench service-build bench-tool monitor-bench \
         reconcile-bench
 
 drain-bench: need-c $(C)/bench/drain_bench
@@ -112,6 +113,18 @@ request-bench: need-swift need-lz4
 	$(SWIFT) build -c release -j $(JOBS) --package-path Benchmarks --scratch-path $(BENCH)/package $(SWIFT_FLAGS) \
 	  --product request-bench
 	$(BENCH)/package/release/request-bench --directory $(BENCH) --results $(BENCH_RESULTS) $(REQUEST_BENCH_FLAGS)
+
+# Events that are on disk before the caller goes on. For the second disk the log is in memory, and syncs wait.
+SYNC = 200
+
+audit-bench: need-swift need-lz4 need-cc
+	@touch Benchmarks/Package.swift
+	$(SWIFT) build -c release -j $(JOBS) --package-path Benchmarks --scratch-path $(BENCH)/package $(SWIFT_FLAGS) \
+	  --product request-bench
+	$(BENCH)/package/release/request-bench --audits --directory $(DIR) $(REQUEST_BENCH_FLAGS)
+	$(CC) -O2 -fPIC -shared $(C_WARNINGS) Benchmarks/Syncs/slow_sync.c -o $(BENCH)/slow_sync.so
+	LD_PRELOAD=$(abspath $(BENCH))/slow_sync.so SYNC_MICROSECONDS=$(SYNC) $(BENCH)/package/release/request-bench \
+	  --audits --directory /dev/shm $(REQUEST_BENCH_FLAGS)
 
 # What is measured from outside, of the tool and of a service. BEHIND_BENCH_FLAGS: --quick, --rounds N, --most EVENTS,
 # --only peers,delivery,batches,disk,idle,service,monitor, --monitor latency,captures,page,load.

@@ -75,7 +75,7 @@ SAMPLE = Sources/WeirTool/Sample/apache_access.log
 
 $(BUILD)/tool/release/weir: need-swift need-lz4 need-zlib need-ncurses need-brokers
 	$(SWIFT) build -j $(JOBS) --scratch-path $(BUILD)/tool $(SWIFT_FLAGS) -c release --static-swift-stdlib \
-	  $(BUILD_TRAITS) --product weir
+	  -Xlinker -z -Xlinker now $(BUILD_TRAITS) --product weir
 
 install-tool: need-folders $(INSTALLED_TOOL) need-python
 	$(INSTALL) -d $(addprefix $(DESTDIR),$(BINDIR) $(MANDIR)/man1 $(BASHDIR) $(ZSHDIR) $(FISHDIR) $(UNITDIR) $(SHAREDIR))
@@ -84,7 +84,8 @@ install-tool: need-folders $(INSTALLED_TOOL) need-python
 	rm -rf $(BUILD)/man1 && python3 -B Packaging/manual.py commands $(BUILD)/man1 $(INSTALLED_TOOL)
 	$(INSTALL) -m 644 $(BUILD)/man1/* $(DESTDIR)$(MANDIR)/man1
 	for shell in bash:$(BASHDIR)/weir zsh:$(ZSHDIR)/_weir fish:$(FISHDIR)/weir.fish; do \
-	  $(INSTALLED_TOOL) --generate-completion-script $${shell%%:*} >$(DESTDIR)$${shell#*:} || exit 1; \
+	  $(INSTALLED_TOOL) --generate-completion-script $${shell%%:*} >$(BUILD)/completions || exit 1; \
+	  sed '1{/^#!/d}' $(BUILD)/completions >$(DESTDIR)$${shell#*:}; \
 	  chmod 644 $(DESTDIR)$${shell#*:}; done
 	$(FILL_IN) Packaging/weir-deliver@.service.in >$(DESTDIR)$(UNITDIR)/weir-deliver@.service
 	chmod 644 $(DESTDIR)$(UNITDIR)/weir-deliver@.service

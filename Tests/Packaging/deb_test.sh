@@ -16,4 +16,5 @@ holds() {
 lintian --allow-root --display-info --fail-on error,warning,info "$folder"/*.changes
 echo 'ok: lintian has nothing to say'
 holds libweir1 'libweir.so.1'
+[ ! -e "$folder"/weir_*.deb ] || holds weir bin/weir weir.1.gz weir-deliver.1.gz weir-deliver@.service _weir weir.fish
 holds libweir-dev weir.h weir_capture.h libweir.a libweir.so weir.pc weir-config.cmake weir.3.gz weir_open.3.gz

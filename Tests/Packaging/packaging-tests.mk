@@ -48,5 +48,6 @@ test-deb: need-lintian
 # WAYS: --write, which puts the table into the page, or headings, such as WAYS="'The tool'".
 WAYS =
 
-test-ways: need-debootstrap need-python need-swift deb
+test-ways: need-debootstrap need-lintian need-python need-swift deb
+	Tests/Packaging/deb_test.sh $(DEB)
 	python3 -B Tests/Packaging/ways_test.py --debs $(DEB) --folder $(BUILD) $(WAYS)

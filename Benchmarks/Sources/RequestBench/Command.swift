@@ -1,17 +1,21 @@
-// request-bench: what a request pays beside its captures: bindings, and the inspector that checks its events.
+// request-bench: what a request pays beside its captures: bindings, the inspector that checks its events, and waiting
+// for the disk.
 import ArgumentParser
 import Foundation
 import Weir
 import WeirContracts
 
 @main
-struct Command: ParsableCommand {
+struct Command: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "request-bench",
-    abstract: "What bindings cost a request, and what an inspector costs an event, in nanoseconds.",
+    abstract: "What bindings, an inspector and audits cost.",
     discussion: """
       A binding is the time of a call, the median of bursts. An inspector's cost is the processor time of its thread, \
-      over the events that it checked, the median of the rounds; all events are clean.
+      over the events that it checked, the median of the rounds; all events are clean. Both in nanoseconds.
+
+      --audits measures only how many audits a second there are by how many tasks wait at once, the median of the \
+      rounds.
       """)
 
   @Option(help: "Bursts of each binding.")
@@ -26,6 +30,12 @@ struct Command: ParsableCommand {
   @Option(help: "Rounds of the inspector.")
   var rounds = 5
 
+  @Flag(help: "Only audits.")
+  var audits = false
+
+  @Option(help: "Seconds of each round of audits.")
+  var seconds = 1.0
+
   @Option(help: "File to which one line of JSON a row is appended.")
   var results: String?
 
@@ -36,7 +46,8 @@ struct Command: ParsableCommand {
     guard bursts > 0, calls > 0, events > 0, rounds > 0 else { throw ValidationError("all counts must be above 0") }
   }
 
-  func run() throws {
+  func run() async throws {
+    if audits { return try await runAudits() }
     let rows =
       bindingRows(Bursts(bursts: bursts, calls: calls)) + [
         try inspectorRow("inspector", isBound: false),
@@ -46,6 +57,20 @@ struct Command: ParsableCommand {
     guard let results else { return }
     let lines = rows.map { #"{"bench":"request","subject":"\#($0.subject)","unit":"ns","p50":\#($0.nanoseconds)}"# }
     try append(lines.joined(separator: "\n") + "\n", to: results)
+  }
+
+  private func runAudits() async throws {
+    for tasks in [1, 16, 128, 1024] {
+      var measured: [(rate: Double, nanoseconds: Double)] = []
+      let sync = try syncMicroseconds(in: directory)
+      for _ in 0..<rounds {
+        measured.append(
+          try await RequestBench.audits(in: "\(directory)/audits-\(getpid())", tasks: tasks, seconds: seconds))
+      }
+      let median = measured.sorted { $0.rate < $1.rate }[rounds / 2]
+      let rates = "\(Int(median.rate)) audits/s, \(Int(median.nanoseconds)) ns of processor each"
+      print("\(tasks) tasks: \(rates); 4 KiB by themselves are on disk in \(Int(sync)) us")
+    }
   }
 
   private func inspectorRow(_ subject: String, isBound: Bool) throws -> Row {
