@@ -1,18 +1,20 @@
 """What the reader finds in logs: the golden ones, damaged ones, and ones that a writer has open."""
 import datetime
-import io
+import fcntl
 import os
+import random
 import shutil
 import struct
 import subprocess
 import sys
 import tempfile
+import tracemalloc
 import unittest
 import uuid
 
 import weir
-from weir import _batch, _lz4
-from weir._checksums import crc32c, xxh32
+from weir import _batch, _blocks, _log, _lz4, _pieces, _segment, _tables
+from weir._checksums import crc32c, u64, xxh32
 from weir._values import JSONValues, Values, to_json
 
 GOLDEN = os.path.abspath(os.path.join(os.path.dirname(__file__), '../../../Tests/Golden'))
@@ -20,6 +22,9 @@ PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(weir.__file__)))
 
 
 def golden(name): return os.path.join(GOLDEN, name, 'log')
+
+
+def all_of(event): return event.offset, event.id, event.time_ns, event.name, event.payload
 
 
 def run(*arguments, **options):
@@ -112,6 +117,10 @@ class EventTest(unittest.TestCase):
       self.assertEqual([event.id for event in weir.open(golden('v1-killed'), start=start)],
                        [event.id for event in events if event.offset >= start], start)
 
+  def test_no_offset_is_below_the_first(self):
+    with self.assertRaises(ValueError) as caught: weir.open(golden('v1-killed'), start=-1)
+    self.assertEqual(str(caught.exception), 'start is -1: the first offset is 0')
+
   def test_text_that_is_not_utf8(self):
     data = struct.pack('<I', 2) + b'\xff\xfe'
     self.assertEqual(Values(data).scalar(12), b'\xff\xfe')
@@ -123,6 +132,25 @@ class EventTest(unittest.TestCase):
     self.assertEqual(to_json(float('nan')), '"NaN"')
     self.assertEqual(to_json(float('-inf')), '"-Infinity"')
 
+  def test_dates_as_json(self):
+    """As DateText.swift writes them: in the years 0 to 9999 as RFC 3339, half a nanosecond away from zero."""
+    for seconds, text in ((-63145526400.0, '"0000-01-01T00:00:00Z"'), (-63145526400.00001, '-63145526400.00001'),
+                          (-63140428800.0, '"0000-02-29T00:00:00Z"'),
+                          (-63113904000.5, '"0000-12-31T23:59:59.500000000Z"'),
+                          (-63113904000.0, '"0001-01-01T00:00:00Z"'), (252423993599.0, '"9999-12-31T23:59:59Z"'),
+                          (252423993599.5, '"9999-12-31T23:59:59.500000000Z"'), (252423993600.0, '252423993600.0'),
+                          (2.5e-9, '"2001-01-01T00:00:00.000000003Z"'), (-1e-12, '"2001-01-01T00:00:00Z"')):
+      self.assertEqual(to_json(JSONValues(struct.pack('<d', seconds)).scalar(15)), text)
+
+  def test_dates_outside_the_years_that_python_has(self):
+    for seconds, value in ((-63113904000.5, -63113904000.5), (252423993600.0, 252423993600.0),
+                           (-63113904000.0, datetime.datetime(1, 1, 1, tzinfo=datetime.timezone.utc)),
+                           (252423993599.5,
+                            datetime.datetime(9999, 12, 31, 23, 59, 59, 500000, datetime.timezone.utc))):
+      self.assertEqual(Values(struct.pack('<d', seconds)).scalar(15), value)
+    last = struct.unpack('<d', struct.pack('<q', struct.unpack('<q', struct.pack('<d', 252423993600.0))[0] - 1))[0]
+    self.assertEqual(Values(struct.pack('<d', last)).scalar(15).year, 9999)
+
 
 class DamageTest(Scratch):
   def test_what_is_damaged_is_told_and_the_rest_is_read(self):
@@ -133,7 +161,7 @@ class DamageTest(Scratch):
     self.assertNotIn(22, [event.offset for event in events])
     self.assertGreater(len(events), 40)
 
-  def test_cut_at_every_position(self):
+  def test_cut_at_many_positions(self):
     """Whatever is left of a segment is read, and nothing else is raised or found."""
     log, name = self.copy('v1-closed'), '00000000000000000032.weir'
     whole = {event.offset: event.id for event in weir.open(log)}
@@ -212,12 +240,166 @@ class DamageTest(Scratch):
     self.assertEqual([event.offset for event in reader], list(range(32)))
     self.assertIn('bytes', reader.skips[0].reason)
 
+  def test_a_file_without_a_log_id_hides_no_segment(self):
+    log = self.copy('v1-killed')
+    with open(os.path.join(log, '00000000000000000027.weir.active'), 'rb') as file: data = bytearray(file.read())
+    struct.pack_into('<Q', data, 40, 35)
+    struct.pack_into('<Q', data, 144, 0)
+    struct.pack_into('<I', data, 16, crc32c(bytes(data[20:512 + 16 * data[104]])))
+    whole = [each.id for each in weir.open(log, start=36)]
+    with open(os.path.join(log, '00000000000000000035.weir.active'), 'wb') as file: file.write(data)
+    reader = weir.open(log, start=36)
+    self.assertEqual([each.id for each in reader], whole)
+    self.assertEqual([skip for skip in reader.skips if skip.count], [])
+
+  def test_definitions_are_looked_for_in_linear_time(self):
+    class Counting(bytes):
+      taken = 0
+
+      def __getitem__(self, key):
+        piece = super().__getitem__(key)
+        Counting.taken += len(piece)
+        return piece
+
+    for size in (b'\xff' * 4, b'\0\1\0\0', b'\x08\0\0\0'):
+      for count in (8192, 65536):
+        Counting.taken = 0
+        self.assertEqual(_blocks.find_definitions(Counting(size * (count // 4)), 1), [])
+        self.assertLess(Counting.taken, 64 * count, (size, count))
+
+  def test_segments_that_are_kept(self):
+    """The oldest goes before another one is read."""
+    directory, counts = _log.Directory(golden('v1-batched')), []
+    self.addCleanup(directory.close)
+    names, read = directory.list(), directory.read
+    directory.read = lambda name: (counts.append(len(directory.kept)), read(name))[1]
+    for name in names: directory.segment(name)
+    directory.kept = {str(number): directory.kept[names[0].name] for number in range(3)}
+    directory.segment(names[0])
+    self.assertEqual(counts, [0, 1, 2, 2])
+    self.assertEqual(len(directory.kept), 3)
+
+  def test_an_event_of_a_lane_keeps_its_own_bytes_alone(self):
+    for event in weir.open(golden('v1-killed'), start=2**32):
+      if not event.is_notice: self.assertLess(len(event._data), 1024)
+
+  def test_a_link_is_no_log_whatever_is_behind_its_name(self):
+    link = os.path.join(self.folder, 'link')
+    os.symlink(self.copy('v1-closed'), link)
+    for path in (link, link + '/', link + '//', os.fsencode(link) + b'/'):
+      with self.assertRaises(weir.Error) as caught: weir.open(path)
+      self.assertEqual(caught.exception.status, 'directory')
+    self.assertTrue(list(weir.open(os.path.join(self.folder, 'log//'))))
+    with self.assertRaises(weir.Error) as caught: weir.open('/')
+    self.assertEqual(caught.exception.status, 'missing')
+    with self.assertRaises(ValueError): weir.open(link + '\0')
+
   def test_no_log(self):
     for path, status in ((os.path.join(self.folder, 'nothing'), 'missing'), (self.folder, 'missing'),
                          (__file__, 'directory')):
       with self.assertRaises(weir.Error) as caught: weir.open(path)
       self.assertEqual(caught.exception.status, status)
       self.assertIn(path, str(caught.exception))
+
+
+class WriterTurnsUpTest(Scratch):
+  """A writer opens the log while the lanes are read. What is given is right, and is given once."""
+
+  def lock(self, log):
+    """As a writer has it, by another open file than the reader's."""
+    fd = os.open(os.path.join(log, 'lock'), os.O_RDWR)
+    fcntl.fcntl(fd, 37, struct.pack('hhqqi4x', fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+    return fd
+
+  def overwrite_ring(self, log):
+    """By that of the next opening, in the same file."""
+    with open(os.path.join(log, 'ring'), 'r+b') as file:
+      data = file.read()
+      header = bytearray(data[:512])
+      struct.pack_into('<Q', header, 16, u64(data, 16) + 1)
+      struct.pack_into('<I', header, 12, crc32c(bytes(header[16:])))
+      file.seek(0)
+      file.write(header)
+      file.write(bytes(len(data) - 512))
+
+  def interrupted(self, log, count, act):
+    found, reader = [], weir.open(log)
+    for event in reader:
+      found.append(all_of(event))
+      if len(found) == count: act()
+    return found, reader
+
+  def test_and_stays(self):
+    whole = [all_of(event) for event in weir.open(golden('v1-killed'))]
+    descriptors = len(os.listdir('/proc/self/fd'))
+    for count in range(36, len(whole)):
+      log = self.copy('v1-killed')
+      fds = []
+      found, reader = self.interrupted(log, count, lambda: (fds.append(self.lock(log)), self.overwrite_ring(log)))
+      self.assertEqual(found, whole[:len(found)], count)
+      self.assertGreaterEqual(len(found), count)
+      self.assertEqual((reader.is_damaged, reader.is_live), (False, True) if len(found) < len(whole) else
+                       (False, reader.is_live), count)
+      os.close(fds[0])
+      shutil.rmtree(log)
+      self.assertEqual(len(os.listdir('/proc/self/fd')), descriptors)
+
+  def test_and_dies(self):
+    """No process has the lock by the time that the reader looks: the header of the ring tells."""
+    whole = [all_of(event) for event in weir.open(golden('v1-killed'))]
+    for count in range(39, len(whole)):
+      log = self.copy('v1-killed')
+      found, reader = self.interrupted(log, count, lambda: self.overwrite_ring(log))
+      self.assertEqual(found, whole[:len(found)], count)
+      if len(found) < len(whole): self.assertIn('of another opening', reader.skips[-1].reason)
+      shutil.rmtree(log)
+
+  def test_and_is_writing_a_block(self):
+    """A block without its payload at the end of a segment is no damage where a writer is at work."""
+    log, fds, name = self.copy('v1-killed'), [], '00000000000000000027.weir.active'
+    with open(os.path.join(log, name), 'rb') as file: data = file.read()
+    segment = _segment.Segment(_segment.segment_name(name), data)
+    *_, last, _ = segment.steps()
+    block = bytearray(segment.data[last.at:last.end])
+    struct.pack_into('<Q', block, 16, last.end)
+    struct.pack_into('<Q', block, 48, last.next)
+    struct.pack_into('<I', block, 4, crc32c(bytes(block[8:160])))
+    block[160:] = bytes(len(block) - 160)
+    act = lambda: (fds.append(self.lock(log)), self.change(log, name, last.end, block))
+    found, reader = self.interrupted(log, 27, act)
+    self.assertEqual(len(found), 38)
+    self.assertEqual((reader.is_damaged, reader.is_live), (False, True))
+    os.close(fds[0])
+    list(reader)
+    self.assertEqual((reader.is_damaged, reader.is_live), (True, False))
+
+  def test_and_cuts_the_ring(self):
+    """What can't be read is no damage where a writer is at work."""
+    whole = [all_of(event) for event in weir.open(golden('v1-killed'))]
+    log, fds = self.copy('v1-killed'), []
+    found, reader = self.interrupted(
+        log, 42, lambda: (fds.append(self.lock(log)), os.truncate(os.path.join(log, 'ring'), 4096)))
+    self.assertEqual(found, whole[:len(found)])
+    self.assertEqual((reader.is_damaged, reader.is_live), (False, True))
+    os.close(fds[0])
+
+
+class PiecesTest(unittest.TestCase):
+  def test_they_are_as_the_bytes_that_they_stand_for(self):
+    seed = os.environ.get('WEIR_SEED') or str(random.SystemRandom().randrange(10**9))
+    print(f'test_reader.py: WEIR_SEED={seed}')
+    chance = random.Random(seed)
+    for _ in range(200):
+      pieces, whole = _pieces.Pieces(), b''
+      for _ in range(chance.randrange(8)):
+        data = b''.join(chance.choice([b'W', b'WB', b'WBLK', b'LK', b'\0', b'x']) for _ in range(chance.randrange(4)))
+        size = len(data) + chance.choice([0, 0, 1, 3, 40])
+        pieces.append(data, size)
+        whole += data + bytes(size - len(data))
+      self.assertEqual((len(pieces), pieces.count(0)), (len(whole), whole.count(0)))
+      for at in range(len(whole) + 2):
+        self.assertEqual(pieces.find(b'WBLK', at), whole.find(b'WBLK', at))
+        for end in (at, at + 1, at + 5, at + 1000): self.assertEqual(pieces[at:end], whole[at:end])
 
 
 class BatchTest(Scratch):
@@ -259,6 +441,23 @@ class BatchTest(Scratch):
     self.assertTrue(is_damaged)
     self.assertTrue(set(found) < set(expected))
 
+  def test_bad_blocks_take_no_memory(self):
+    """Each counts as a full one, and most of it is zeros."""
+    for flags, count in ((0, 20), (32, 20), (0, 512), (32, 512)):
+      header = bytes([0x40 | flags, 0x70])
+      frame = b'\x04\x22\x4d\x18' + header + bytes([xxh32(header) >> 8 & 255])
+      frame += count * b'\1\0\0\0\xf0'
+      tracemalloc.start()
+      try:
+        batch = _batch.Batch(frame + bytes(4))
+        self.assertEqual((len(batch.pieces), batch.pieces.count(0)), (count << 22, count << 22))
+        self.assertEqual(batch.pieces.find(b'WBLK', 0), -1)
+        ids, is_damaged = self.read_as(frame + bytes(4))
+        peak = tracemalloc.get_traced_memory()[1]
+      finally: tracemalloc.stop()
+      self.assertEqual((len(ids), is_damaged), (len(list(weir.open(golden('v1-batched'), start=27))), True))
+      self.assertLess(peak, 12 << 20)
+
   def test_expand(self):
     for packed, room, made in ((b'\x50hello', 5, b'hello'), (b'\x10a\x01\x00\x50hello', 100, b'aaaaahello'),
                                (b'\x30abc\x03\x00\x50hello', 100, b'abcabcahello')):
@@ -290,6 +489,25 @@ class CommandTest(Scratch):
 
 
 class TableTest(unittest.TestCase):
+  def columns(self, *rows):
+    class Row:
+      offset, id, time_ns, name = 0, 'id', 0, 'event'
+
+      def __init__(self, fields): self.fields = fields
+
+    return _tables.columns([Row(fields) for fields in rows])[1]
+
+  def test_a_column_for_each_name(self):
+    self.assertEqual(self.columns({'offset': 1, 'field.offset': 2}, {'field.offset': 3}, {'offset': 4}),
+                     {'field.field.offset': [1, None, 4], 'field.offset': [2, 3, None]})
+    self.assertEqual(self.columns({'field.offset': 2}, {'offset': 1, 'id': 5}),
+                     {'field.offset': [2, None], 'field.field.offset': [None, 1], 'field.id': [None, 5]})
+
+  def test_integers_stay_exact(self):
+    for values, kind in (([1, None], 'Int64'), ([2**63 - 1, -1], 'Int64'), ([2**63, None, 0], 'UInt64'),
+                         ([2**63, -1], 'object'), ([True], 'boolean'), ([1.5], 'float64'), ([True, 1], 'object')):
+      self.assertEqual(_tables._dtype(values), kind, values)
+
   def test_pandas(self):
     try: import pandas
     except ImportError: self.skipTest('pandas is not there')

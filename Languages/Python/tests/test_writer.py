@@ -5,6 +5,7 @@ import os
 import pickle
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,7 @@ import uuid
 import weir
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(weir.__file__)))
+INCLUDE = os.path.abspath(os.path.join(os.path.dirname(__file__), '../../../include'))
 VALUES = {'bool': True, 'i8': -128, 'i16': -32768, 'i32': -2**31, 'i64': -2**63, 'u8': 255, 'u16': 65535,
           'u32': 2**32 - 1, 'u64': 2**64 - 1, 'f32': 0.5, 'f64': 0.1, 'string': 'größe', 'bytes': b'\0\xff',
           'uuid': uuid.UUID('01234567-89ab-cdef-0123-456789abcdef'),
@@ -40,6 +42,29 @@ class WriterTest(unittest.TestCase):
     self.assertEqual([event.fields for event in events],
                      [VALUES, VALUES, dict.fromkeys(VALUES), {'a': 7, 'b': 1.5, 'c': False}])
 
+  def test_values_that_are_not_of_the_kind(self):
+    class Bytes:
+      bytes = b'1234'
+
+      def encode(self): return b'evil'
+
+    with weir.Writer(self.log) as writer:
+      for kind, values in (('bool', ('no', 'false', [], 0, 1, None)), ('uuid', (Bytes(), 'x', b'1' * 16)),
+                           ('string', (Bytes(), b'x', 5)), ('date', (5, datetime.time(1), datetime.date(2026, 1, 1)))):
+        for each in (kind, kind + '?'):
+          taken = writer.define(f'of.{each}', {'number': 'u8', 'value': each})
+          for value in values:
+            if value is None and each != kind: continue
+            with self.assertRaises(TypeError) as caught: taken.capture(1, value)
+            self.assertIn('for the field value', str(caught.exception))
+      only = writer.define('only', {'a': 'bool'})
+      with self.assertRaises(TypeError): only.capture('no')
+      self.assertEqual(writer.counters().accepted, 0)
+      real = writer.define('real', {'a': 'f64', 'b': 'f32'})
+      real.capture(2**53 + 1, 0.1)
+    rounded = struct.unpack('<f', struct.pack('<f', 0.1))[0]
+    self.assertEqual([event.fields for event in weir.open(self.log)], [{'a': 2.0**53, 'b': rounded}])
+
   def test_events_without_a_definition(self):
     fields = {'none': None, 'yes': True, 'no': False, 'small': -1, 'large': 2**64 - 1, 'real': 0.25, 'text': 'größe',
               'bytes': b'\0', 'uuid': VALUES['uuid'], 'date': VALUES['date'], 'list': [1, [None, 'x'], {'a': {}}]}
@@ -62,26 +87,42 @@ class WriterTest(unittest.TestCase):
         with self.assertRaises(kind) as caught: order.capture(*values)
         self.assertIn('order', str(caught.exception))
         self.assertIn(words, str(caught.exception))
-      for fields in ({'a': object()}, {'a': 2**64}, {'a': datetime.datetime(2026, 1, 1)}, {'a': deep}, {1: 2}):
+      for fields in ({'a': object()}, {'a': 2**64}, {'a': -2**63 - 1}, {'a': '\ud800'},
+                     {'a': datetime.datetime(2026, 1, 1)}, {'a': deep}, {1: 2}):
         with self.assertRaises((TypeError, ValueError)) as caught: writer.capture('page', fields)
         self.assertIn('page', str(caught.exception))
       for kind in ('int', 'u64??', '', 'u128'):
         with self.assertRaises(ValueError): writer.define('other', {'a': kind})
+      for call, words in ((lambda: writer.define('x', {'a': 5}), 'is no kind for the field a'),
+                          (lambda: writer.define(5, {}), 'a name is a str'),
+                          (lambda: writer.define('x', [('a', 'u8')]), 'fields are a mapping'),
+                          (lambda: writer.define('x', {5: 'u8'}), 'a name is a str'),
+                          (lambda: writer.capture('page', [('a', 1)]), 'fields are a mapping'),
+                          (lambda: writer.capture(5), 'a name is a str')):
+        with self.assertRaises((TypeError, ValueError)) as caught: call()
+        self.assertIn(words, str(caught.exception))
       self.assertEqual(writer.counters().accepted, 0)
 
   def test_what_c_would_cut(self):
     for options in ({'max_bytes': -1}, {'max_bytes': 2**64 + 2**30}, {'lane_count': 2**32 + 4}):
-      with self.assertRaises(ValueError): weir.Writer(self.log, **options)
+      with self.assertRaises(ValueError) as caught: weir.Writer(self.log, **options)
+      name, value = next(iter(options.items()))
+      self.assertEqual(str(caught.exception), f"the option {name} can't be {value}: weir.h has its range")
     with self.assertRaises(ValueError): weir.Writer(self.log + '\0evil')
+    with self.assertRaises(ValueError): weir.Writer(self.log, ring_directory=self.folder + '\0evil')
+    with self.assertRaises(ValueError): weir.Writer(self.log, library='libweir.so.1\0evil')
     self.assertFalse(os.path.exists(self.log))
     with weir.Writer(self.log) as writer:
       with self.assertRaises(ValueError): writer.define('a\0b', {})
+      with self.assertRaises(ValueError): writer.define('a', {'a\0b': 'u8'})
+      self.assertTrue(writer.capture('a\0b', {'a\0b': 1}))
       taken = writer.define('taken', {'data': 'bytes', 'number': 'u8'})
       wide = array.array('I', [1, 2, 3])
       with self.assertRaises(TypeError): taken.capture(wide, 7)
       with self.assertRaises(TypeError): taken.capture([1, 2], 7)
       taken.capture(memoryview(wide), 7)
-    self.assertEqual([event.fields for event in weir.open(self.log)], [{'data': wide.tobytes(), 'number': 7}])
+    self.assertEqual([(event.name, event.fields) for event in weir.open(self.log)],
+                     [('a\0b', {'a\0b': 1}), ('taken', {'data': wide.tobytes(), 'number': 7})])
 
   def test_an_error_crosses_processes(self):
     error = pickle.loads(pickle.dumps(weir.Error('locked', 'somebody has it')))
@@ -121,6 +162,14 @@ class WriterTest(unittest.TestCase):
       self.assertEqual(writer.drain(60), 1)
       with self.assertRaises(weir.Error) as caught: writer.durable(weir.EventID(1, 2))
       self.assertEqual(caught.exception.status, 'invalid')
+      for wait in (writer.drain, writer.sync, lambda timeout: writer.durable(first, timeout)):
+        wait(float('inf'))
+        wait(1e300)
+        wait(0.5)
+        for timeout in (float('nan'), -1, -1e-9, float('-inf')):
+          with self.assertRaises(ValueError): wait(timeout)
+      for opening, sequence in ((1, 2**64 + 2), (first.opening, first.sequence - 2**64), (first.opening + 2**64, 0)):
+        with self.assertRaises(ValueError): writer.durable(weir.EventID(opening, sequence))
 
   def test_threads(self):
     with weir.Writer(self.log, full_wait_ns=10**11) as writer:
@@ -157,6 +206,8 @@ class WriterTest(unittest.TestCase):
               '  for number in range(20000): writer.capture("counted", {"number": number, "text": "x" * 200})')
     child = subprocess.Popen([sys.executable, '-B', '-c', script], stdout=subprocess.PIPE,
                              env={**os.environ, 'PYTHONPATH': PACKAGE})
+    self.addCleanup(child.communicate)
+    self.addCleanup(child.kill)
     child.stdout.readline()
     numbers, following, has_ended = [], 0, False
     while not has_ended:
@@ -166,14 +217,21 @@ class WriterTest(unittest.TestCase):
         numbers.append(event.fields['number'])
         following = event.offset + 1
       self.assertEqual(log.skips, [])
-    child.stdout.close()
     self.assertEqual(child.returncode, 0)
     self.assertEqual(numbers, list(range(20000)))
 
-  def capture_and_die(self, count, options=''):
-    """A process captures so many events and is killed. Answers the id of the last one."""
-    script = (f'import os, signal, weir\nwriter = weir.Writer({self.log!r}, drain_interval_ns=10**10, {options})\n'
-              f'for number in range({count}): id = writer.capture("counted", {{"number": number}})\n'
+  def capture_and_die(self, count, options='', threads=1, drained=-1):
+    """A process captures so many events, in threads that follow on one another, drains those up to the number
+    `drained`, and is killed. Answers the id of the last one."""
+    script = (f'import os, signal, threading, weir\n'
+              f'writer = weir.Writer({self.log!r}, drain_interval_ns=10**10, {options})\n'
+              'counted = writer.define("counted", {"number": "u64"})\ndone = threading.Event()\n'
+              'def work(numbers, captured):\n  global id\n  for number in numbers:\n'
+              f'    id = counted.capture(number)\n    if number == {drained}: writer.drain()\n'
+              '  captured.set()\n  done.wait()\n'
+              f'for thread in range({threads}):\n  captured = threading.Event()\n'
+              f'  numbers = range({count} * thread // {threads}, {count} * (thread + 1) // {threads})\n'
+              '  threading.Thread(target=work, args=(numbers, captured)).start()\n  captured.wait()\n'
               'print(id, flush=True)\nos.kill(os.getpid(), signal.SIGKILL)')
     done = subprocess.run([sys.executable, '-B', '-c', script], capture_output=True, text=True,
                           env={**os.environ, 'PYTHONPATH': PACKAGE})
@@ -193,6 +251,56 @@ class WriterTest(unittest.TestCase):
     self.assertEqual(str(before[-1][1]), last)
     with weir.Writer(self.log) as writer: self.assertEqual(writer.recovery['was_clean'], 0)
     self.assertEqual(self.found(), before)
+
+  def capture_in_threads(self, writer, count, events):
+    """Each of `count` threads, which live at the same time, captures so many events."""
+    together = threading.Barrier(count)
+
+    def work():
+      together.wait()
+      for _ in range(events): writer.capture('later')
+      together.wait()
+
+    threads = [threading.Thread(target=work) for _ in range(count)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+    writer.drain()
+
+  def test_a_writer_that_opens_while_the_lanes_are_read(self):
+    """The reader gives what recovery gives, and each event once, although the writer makes a ring in the same file."""
+    self.capture_and_die(60, threads=3)
+    whole = self.found()
+    for copy, count in enumerate((1, 5, 19, 20, 21, 40, 59)):
+      log = os.path.join(self.folder, f'copy-{copy}')
+      shutil.copytree(self.log, log)
+      reader, found, writer = weir.open(log), [], None
+      for event in reader:
+        found.append((event.offset, event.id, event.time_ns, event.fields))
+        if len(found) != count: continue
+        inode = os.stat(os.path.join(log, 'ring')).st_ino
+        writer = weir.Writer(log)
+        self.assertEqual(os.stat(os.path.join(log, 'ring')).st_ino, inode)
+        self.capture_in_threads(writer, 3, 30)
+      writer.close()
+      self.assertEqual(found[:60], whole)
+      self.assertEqual([fields for *_, fields in found[60:]], [{}] * (len(found) - 60))
+      self.assertFalse(reader.is_damaged)
+      self.assertEqual(len(list(weir.open(log))), 150)
+
+  def test_a_writer_that_lives_and_dies_while_the_log_is_read(self):
+    """The reader begins with the segments again, wherever the reader was."""
+    self.capture_and_die(20, drained=9)
+    for count in (1, 9, 10, 11, 20):
+      before, found, reader = self.found(), [], weir.open(self.log)
+      descriptors = len(os.listdir('/proc/self/fd'))
+      last = len(before) - 20 + count
+      for event in reader:
+        found.append((event.offset, event.id, event.time_ns, event.fields))
+        if len(found) == last: self.capture_and_die(20, drained=9)
+      self.assertEqual(reader.skips, [], count)
+      self.assertEqual(found[:len(before)], before)
+      self.assertEqual(found, self.found()[:len(found)])
+      self.assertEqual(len(os.listdir('/proc/self/fd')), descriptors)
 
   def test_a_killed_process_that_overwrote_events(self):
     """What later events overwrote is told as the next opening tells it."""
@@ -228,11 +336,34 @@ class WriterTest(unittest.TestCase):
     self.assertEqual([event.name for event in weir.open(self.log)], ['parent'])
 
   def test_structures_are_those_of_the_library(self):
+    """Their sizes, and where each member lies, as the C compiler has them."""
     from weir import _writer
-    library = _writer._Library(None)
+    compiler = next(filter(None, map(shutil.which, (os.environ.get('CC', 'cc').split()[0], 'cc', 'gcc'))), None)
+    if not compiler: self.skipTest('there is no C compiler')
+    structures = [_writer._ID, _writer._Error, _writer._Options, _writer._Recovery, _writer._Counters, _writer._Field,
+                  _writer._Definition]
+    expected, lines = [], []
+    for each in structures:
+      name = each.__name__
+      expected.append(f'{name} {_writer.ctypes.sizeof(each)}')
+      lines.append(f'  printf("{name} %zu\\n", sizeof({name}));')
+      for member, _ in each._fields_:
+        place = getattr(each, member)
+        expected.append(f'{name}.{member} {place.offset} {place.size}')
+        lines.append(f'  printf("{name}.{member} %zu %zu\\n", offsetof({name}, {member}), '
+                     f'sizeof((({name} *)0)->{member}));')
+    source, program = os.path.join(self.folder, 'sizes.c'), os.path.join(self.folder, 'sizes')
+    with open(source, 'w') as file:
+      file.write('#include <stddef.h>\n#include <stdio.h>\n#include <weir.h>\n'
+                 'int main(void) {\n' + '\n'.join(lines) + '\n  return 0;\n}\n')
+    subprocess.run([compiler, '-I', INCLUDE, source, '-o', program], check=True)
+    done = subprocess.run([program], capture_output=True, text=True, check=True)
+    self.assertEqual(done.stdout.splitlines(), expected)
+
+  def test_options_that_are_not_given(self):
+    from weir import _writer
     options = _writer._room(_writer._Options)
-    library.init(options.buffer)
-    self.assertEqual(options.struct_bytes, _writer.ctypes.sizeof(_writer._Options))
+    _writer._Library(None).init(options.buffer)
     self.assertEqual((options.lane_count, options.create, options.drain_interval_ns), (16, 1, 10**6))
 
 

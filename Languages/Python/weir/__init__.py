@@ -20,5 +20,6 @@ __version__ = '1.0.0'
 
 
 def open(directory: Union[str, 'os.PathLike[str]'], start: int = 0) -> Log:
-  """The log in a directory, from the offset `start` on. Raises Error where there is no log, and OSError."""
+  """The log in a directory, from the offset `start` on. Raises OSError, and Error: `missing` where there is no log,
+  `directory` where the path is of no directory, or of a link."""
   return Log(directory, start)

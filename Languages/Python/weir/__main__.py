@@ -26,8 +26,7 @@ def _hex_or_null(data: Optional[bytes]) -> str: return 'null' if data is None el
 
 def _rfc3339(nanoseconds: int) -> str:
   seconds, rest = divmod(nanoseconds, 10**9)
-  try: return f'"{datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc):%Y-%m-%dT%H:%M:%S}.{rest:09}Z"'
-  except (OverflowError, ValueError, OSError): return str(nanoseconds)
+  return f'"{datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc):%Y-%m-%dT%H:%M:%S}.{rest:09}Z"'
 
 
 def _bytes_of(event: Event) -> str:

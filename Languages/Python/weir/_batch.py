@@ -1,8 +1,9 @@
 """The content of a batch segment, after the section Batch segment of FileFormat.md.
 
-All of it is decompressed at once: LZ4 block by LZ4 block, found by the index, or by the sizes in front of them, or by
-what each makes. Where one is damaged, its bytes up to the damage count, and zeros stand for the rest: the checksums of
-the segment's own blocks decide what of it is right.
+All of it is decompressed at once: LZ4 block by LZ4 block, found by the index, or by the sizes in front of the blocks,
+or by how much content each block makes. Where an LZ4 block is damaged, its bytes up to the damage count, and zeros
+stand for the rest: the checksums of the segment's own blocks decide what of it is right. The zeros take no memory, so
+the content takes at most 255 times the size of the file: LZ4 makes no more of a byte.
 """
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from . import _lz4
 from ._blocks import MOST_OFFSETS
 from ._checksums import crc32c, u32, u64, xxh32
 from ._errors import Newer
+from ._pieces import Pieces
 
 _MAGIC = b'WEIRBTCH'
 _INDEX = struct.Struct('<8s2H3I7Q2IQ')
@@ -46,20 +48,25 @@ class Span(NamedTuple):
 
 
 class Batch:
-  """`content` is the segment; `index` None where the file has no index that counts."""
+  """`pieces` are the segment; `index` is None where the file has no index that counts."""
 
   def __init__(self, data: bytes):
     self.data = data
     self.form = _lz4.frame_form(data, _AS_WEIR_WRITES)
     self.index = self.find_index()
     if self.index:
-      self.content, is_damaged = self.unpack(self.spans_by_index(self.index))
+      self.pieces, is_damaged = self.unpack(self.spans_by_index(self.index))
       if is_damaged: self.reconsider(self.index)
       return
     spans, frame_bytes = self.spans_by_sizes()
-    if spans is None: self.content, frame_bytes = self.look_through()
-    else: self.content, _ = self.unpack(spans)
+    if spans is None: self.pieces, frame_bytes = self.look_through()
+    else: self.pieces, _ = self.unpack(spans)
     if frame_bytes: self.index = self.index_behind(frame_bytes, spans)
+
+  @property
+  def content(self) -> bytes:
+    """All of the segment in memory: for tests, which make other frames of it."""
+    return self.pieces[:]
 
   @property
   def columns_first(self) -> bool: return not self.index or bool(self.index.flags & _COLUMNS)
@@ -138,31 +145,32 @@ class Batch:
     """A block that is damaged where the index has it: the frame may have others, and then the index is not its own."""
     if not self.form.is_right: return
     spans, frame_bytes = self.spans_by_sizes()
-    content = None
-    if spans is None: content, frame_bytes = self.look_through()
+    pieces = None
+    if spans is None: pieces, frame_bytes = self.look_through()
     if not frame_bytes or spans == self.spans_by_index(index): return
-    if spans: content, _ = self.unpack(spans)
-    if content: self.content, self.index = content, None
+    if spans: pieces, _ = self.unpack(spans)
+    if pieces: self.pieces, self.index = pieces, None
 
   # What they make.
 
-  def unpack(self, spans: List[Span]) -> Tuple[bytes, bool]:
+  def unpack(self, spans: List[Span]) -> Tuple[Pieces, bool]:
     """The content of blocks whose sizes are known, and whether one is damaged."""
-    parts, is_damaged = [], False
+    pieces, is_damaged = Pieces(), False
     for span in spans:
       part, is_right = self.unpack_span(span)
       is_damaged |= not is_right
-      parts.append(part)
-    return b''.join(parts), is_damaged
+      pieces.append(part, span.bytes)
+    return pieces, is_damaged
 
   def unpack_span(self, span: Span) -> Tuple[bytes, bool]:
+    """What a block makes, up to its damage if it is damaged, and whether it is right."""
     word = _lz4.block_size(self.data, span.position)
-    if word is None or span.end - span.position < 4: return bytes(span.bytes), False
+    if word is None or span.end - span.position < 4: return b'', False
     size = span.end - span.position - 4 - self.form.trailer_bytes
     most = self.index.block_bytes if self.index else self.form.block_bytes
-    if not 0 < size <= most: return bytes(span.bytes), False
+    if not 0 < size <= most: return b'', False
     packed = self.data[span.position + 4:span.position + 4 + size]
-    if len(packed) < size: return bytes(span.bytes), False
+    if len(packed) < size: return b'', False
     # The size may be what is damaged, which also says whether the block is stored as it is.
     for is_stored in (word >= _STORED, word < _STORED):
       made = (packed if size <= span.bytes else None) if is_stored else _lz4.decompress(packed, span.bytes)
@@ -173,31 +181,31 @@ class Batch:
     made = bytearray(history)
     if not is_stored: _lz4.expand(packed, room, made)
     elif len(packed) <= room: made += packed
-    made = made[len(history):]
-    return bytes(made) + bytes(room - len(made))
+    return bytes(made[len(history):])
 
-  def look_through(self) -> Tuple[bytes, int]:
+  def look_through(self) -> Tuple[Pieces, int]:
     """Decompresses one block after the other to learn how much each makes: the content, and the bytes of the frame, or
     0. A damaged block counts as a full one: if it was, the blocks after it are at their right positions."""
-    form, at, made = self.form, self.form.header_bytes, bytearray()
+    form, at, pieces = self.form, self.form.header_bytes, Pieces()
     while True:
       word = _lz4.block_size(self.data, at)
-      if word == 0: return bytes(made), at + form.end_bytes
+      if word == 0: return pieces, at + form.end_bytes
       size = word & ~_STORED if word is not None else 0
-      if word is None or not 0 < size <= form.block_bytes: return bytes(made), 0
+      if word is None or not 0 < size <= form.block_bytes: return pieces, 0
       there, room = len(self.data) - at, form.block_bytes
       if size + 4 + form.trailer_bytes > there: size = there - 4
-      if size <= 0: return bytes(made), 0
+      if size <= 0: return pieces, 0
       packed = self.data[at + 4:at + 4 + size]
-      history = bytes(made[-_lz4.HISTORY_BYTES:]) if form.is_linked else b''
+      history = pieces[max(0, len(pieces) - _lz4.HISTORY_BYTES):] if form.is_linked else b''
       if word >= _STORED: part = packed if size <= room else None
       else: part = _lz4.decompress(packed, room, history)
+      count = len(part) if part is not None else room
       if part is None:
-        left = form.content_bytes - len(made)
-        room = min(left, room) if left > 0 else room
-        part = self.up_to_damage(packed, word >= _STORED, room, history)
-      if len(made) + len(part) > _MOST_CONTENT_BYTES: return bytes(made), 0
-      made += part
+        left = form.content_bytes - len(pieces)
+        if left > 0: count = min(left, room)
+        part = self.up_to_damage(packed, word >= _STORED, count, history)
+      if len(pieces) + count > _MOST_CONTENT_BYTES: return pieces, 0
+      pieces.append(part, count)
       at += min(4 + size + form.trailer_bytes, there)
 
   @property

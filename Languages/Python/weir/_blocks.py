@@ -9,7 +9,8 @@ import struct
 from typing import Dict, List, NamedTuple, Optional, Tuple
 
 from ._checksums import crc32c, eight, extend, is_zero, padded, u32, u64
-from ._values import Damaged, Fields, Values, check_object, name_of, require
+from ._pieces import Data
+from ._values import Damaged, Fields, Values, check_object, require
 
 EVENTS, DEFINITIONS, NOTICES, SEAL = 1, 2, 3, 4
 GAP, HOLE, DYNAMIC = 1, 2, 3
@@ -28,6 +29,7 @@ Calibration = Tuple[int, int, int, int]
 # ---- Definitions -----------------------------------------------------------------------------------------------------
 
 _DEFINITION = struct.Struct('<5I2H2I')
+_MOST_DEFINITION_BYTES = 32768
 _SOMETHING = re.compile(b'[^\0]')
 
 
@@ -41,13 +43,13 @@ class Definition:
     fields_at, attributes_at = 32 + name_bytes, 32 + name_bytes + fields_bytes
     end = attributes_at + attributes_bytes
     require(self.size == padded(end) and at + self.size <= len(data), 'a definition has a wrong length')
-    require(self.size <= 32768 and self.number < 8192, 'a definition is too large, or has an impossible number')
+    require(self.number < 8192, 'a definition has an impossible number')
     entry = data[at:at + self.size]
     require(crc == crc32c(eight(opening), entry[8:]), 'a definition does not match its checksum')
     require(is_zero(entry[end:]) and reserved == 0, 'padding of a definition is not zero')
     self.name_bytes, self.bytes = entry[32:fields_at], entry[fields_at:attributes_at]
     self.attributes = entry[attributes_at:end]
-    self.name, self.is_tagged, self.is_context = name_of(self.name_bytes), bool(flags & 1), bool(flags & 2)
+    self.is_tagged, self.is_context = bool(flags & 1), bool(flags & 2)
     require(not self.is_context or attributes_at == 32, 'a context has a name or fields')
     values = Values(self.bytes)
     self.fields: Fields = values.described(field_count)
@@ -61,7 +63,9 @@ _MOST_KNOWN = 512
 
 
 def read_definition(data: bytes, at: int, opening: int) -> Definition:
-  key = opening, data[at:at + u32(data, at)]
+  size = u32(data, at)
+  require(_DEFINITION.size <= size <= _MOST_DEFINITION_BYTES, 'a definition has a wrong length')
+  key = opening, data[at:at + size]
   known = _known.get(key)
   if not known:
     known = Definition(data, at, opening)
@@ -128,7 +132,7 @@ class DefinitionTable:
 
 # ---- Records ---------------------------------------------------------------------------------------------------------
 
-_RECORD = struct.Struct('<4IQ')
+RECORD = struct.Struct('<4IQ')
 
 
 class Record:
@@ -154,7 +158,7 @@ class Record:
 
 def read_record(data: bytes, at: int) -> Record:
   require(at + RECORD_BYTES <= len(data), 'a record is cut')
-  checksum, length, word, index, ticks = _RECORD.unpack_from(data, at)
+  checksum, length, word, index, ticks = RECORD.unpack_from(data, at)
   size = RECORD_BYTES + length + 7 & ~7
   require(at + size <= len(data), 'a record is cut')
   return Record(checksum, length, word, index, ticks, at, size)
@@ -225,12 +229,13 @@ class Origin(NamedTuple):
 class Block:
   """The header of the block at `at` in `data`; `take_payload` reads the rest."""
 
-  def __init__(self, data: bytes, at: int, origin: Origin):
+  def __init__(self, data: Data, at: int, origin: Origin):
     require(0 <= at <= len(data) - HEADER_BYTES, 'the file ends where a block should be')
-    magic, crc = struct.unpack_from('<2I', data, at)
+    header = data[at:at + HEADER_BYTES]
+    magic, crc = struct.unpack_from('<2I', header)
     require(magic == _MAGIC, 'no block where one should be')
-    require(crc == crc32c(data[at + 8:at + HEADER_BYTES]), 'block header checksum does not match')
-    self.take_header(data[at:at + HEADER_BYTES], at, len(data), origin)
+    require(crc == crc32c(header[8:]), 'block header checksum does not match')
+    self.take_header(header, at, len(data), origin)
 
   def take_header(self, header: bytes, at: int, file_bytes: int, origin: Origin) -> None:
     (_, _, self.salt, position, self.opening, self.kind, self.size, self.payload_crc, self.count, self.base, self.lane,
@@ -260,7 +265,7 @@ class Block:
               'block of a lane that there is not')
     require(self.count == 0 or self.kind in (EVENTS, NOTICES), 'block has a count that its kind does not have')
 
-  def take_payload(self, data: bytes, columns_first: bool) -> 'Block':
+  def take_payload(self, data: Data, columns_first: bool) -> 'Block':
     """Reads the payload, in rows or in columns, whichever fits its checksum."""
     stored = data[self.at + HEADER_BYTES:self.end]
     may_be_columns = self.kind == EVENTS and 24 * self.count <= self.size <= 128 * self.count
@@ -298,7 +303,7 @@ class Block:
     self.totals = [struct.unpack_from('<2IQ', self.payload, 224 + size + 16 * i) for i in range(count)]
 
 
-def read_block(data: bytes, at: int, origin: Origin, columns_first: bool) -> Block:
+def read_block(data: Data, at: int, origin: Origin, columns_first: bool) -> Block:
   return Block(data, at, origin).take_payload(data, columns_first)
 
 
@@ -318,7 +323,7 @@ def _changes_by_syndrome() -> Dict[int, List[Tuple[int, int]]]:
   return _changes
 
 
-def repaired(data: bytes, at: int, origin: Origin) -> Optional[Block]:
+def repaired(data: Data, at: int, origin: Origin) -> Optional[Block]:
   """The header at `at` with one byte changed, if that makes it valid: a kill does not leave such bytes."""
   header = data[at:at + HEADER_BYTES]
   if len(header) < HEADER_BYTES or is_zero(header): return None

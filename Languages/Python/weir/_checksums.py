@@ -4,6 +4,8 @@ from __future__ import annotations
 import struct
 from typing import List, Optional, Tuple
 
+from ._pieces import Data
+
 _POLYNOMIAL = 0x82f63b78
 _FOLDED_BYTES = 64
 
@@ -30,7 +32,7 @@ def _power(exponent: int) -> int:
 
 
 def _folds() -> List[Tuple[int, List[int]]]:
-  """Powers of x above 2^8, 2^9, ..., 2^24, each the one of many whose residue has the fewest terms, and these terms."""
+  """For 8 to 24: an exponent a little above 2**bits whose power of x has a residue of few terms, and these terms."""
   folds = []
   for bits in range(8, 25):
     exponent, found = 2**bits + 64, []
@@ -107,11 +109,11 @@ def xxh32(data: bytes) -> int:
   return value ^ value >> 16
 
 
-def u16(data: bytes, at: int) -> int: return int.from_bytes(data[at:at + 2], 'little')
-def u32(data: bytes, at: int) -> int: return int.from_bytes(data[at:at + 4], 'little')
-def u64(data: bytes, at: int) -> int: return int.from_bytes(data[at:at + 8], 'little')
+def u16(data: Data, at: int) -> int: return int.from_bytes(data[at:at + 2], 'little')
+def u32(data: Data, at: int) -> int: return int.from_bytes(data[at:at + 4], 'little')
+def u64(data: Data, at: int) -> int: return int.from_bytes(data[at:at + 8], 'little')
 def eight(number: int) -> bytes: return struct.pack('<Q', number)
-def is_zero(data: bytes) -> bool: return data.count(0) == len(data)
+def is_zero(data: Data) -> bool: return data.count(0) == len(data)
 def padded(count: int) -> int: return count + 7 & ~7
 
 

@@ -12,5 +12,9 @@ class Error(Exception):
   def __reduce__(self): return Error, (self.status, str(self))
 
 
+class WriterAtWork(Exception):
+  """Files came or went, or changed, while they were read. The log goes back to its segments."""
+
+
 class Newer(Exception):
   """A file of a newer version. The log makes an Error of it."""

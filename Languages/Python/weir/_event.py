@@ -49,8 +49,7 @@ class Event:
   @property
   def time(self) -> datetime.datetime:
     """When the event was captured, in UTC, to a microsecond. `time_ns` has the rest."""
-    try: return _EPOCH + datetime.timedelta(microseconds=self.time_ns // 1000)
-    except OverflowError: return datetime.datetime.max.replace(tzinfo=datetime.timezone.utc)
+    return _EPOCH + datetime.timedelta(microseconds=self.time_ns // 1000)
 
   @property
   def name(self) -> str:

@@ -7,7 +7,7 @@ import fcntl
 import os
 import stat
 import struct
-from typing import List, NamedTuple, Optional, Tuple
+from typing import List, NamedTuple, Optional, Tuple, Union
 
 from ._blocks import MOST_OFFSETS
 from ._checksums import crc32c, is_zero, u16, u32, u64
@@ -20,6 +20,12 @@ _IN_USE, _CLOSED = 1, 2
 
 
 # ---- The system ------------------------------------------------------------------------------------------------------
+
+def open_directory(path: Union[str, bytes]) -> int:
+  """Refuses a link. With a slash at the end of the path the kernel would follow one in spite of O_NOFOLLOW."""
+  name = os.fsdecode(path)
+  return os.open(name.rstrip('/') or name[:1], os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+
 
 def open_plain(directory: int, name: str) -> int:
   """Opens a plain file to be read. Damaged: the name is a link's, or of something that is no file."""
@@ -111,11 +117,10 @@ class Start(NamedTuple):
 
 def read_start(directory: int) -> Optional[Start]:
   """Where the log begins. None: there is no file. Damaged: neither slot is valid."""
-  for left in (2, 1, 0):
+  for _ in range(2):
     try: return _read_slots(directory)
-    except Damaged:
-      if not left: raise  # else a writer may have written a slot meanwhile: not twice in a row
-  return None
+    except Damaged: pass  # a writer may have written a slot meanwhile: not twice in a row
+  return _read_slots(directory)
 
 
 def _read_slots(directory: int) -> Optional[Start]:

@@ -1,8 +1,8 @@
 """A log, read from its first offset to its last, after the section Reading a log of FileFormat.md.
 
 Two stages: the segments, in order of offset; then, if no writer is alive, what is left in a dead writer's ring. A
-writer may be at work meanwhile: if names came or went, or a writer turns up, the reader goes back to the segments. The
-next offset is enough to give each event once.
+writer may be at work meanwhile: if names came or went, or a writer turns up, the reader goes back to the segments. What
+is given of a ring was read before a writer turned up. The next offset is enough to give each event once.
 """
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple, Un
 
 from ._blocks import BUILT_IN, NOTICES, SEAL, Block, Definition, DefinitionTable, Record, sequence_of
 from ._checksums import monotonic_of, time_of
-from ._errors import Error, Newer
+from ._errors import Error, Newer, WriterAtWork
 from ._event import Event, EventID, Skip
-from ._files import Start, exists, is_live, lock_id, open_plain, read_file, read_start
+from ._files import Start, exists, is_live, lock_id, open_directory, open_plain, read_file, read_start
 from ._place import RingPlace, find_ring
 from ._owner import is_anothers
 from ._ring import Item, Replay, Ring
@@ -33,16 +33,12 @@ _MISSING = 'the ring is missing: events that no segment had yet are lost'
 _LOST_OFFSETS = 'these offsets had been given, but no block holds their events'
 
 
-class WriterAtWork(Exception):
-  """Files came or went while they were read."""
-
-
 class Directory:
   """The files of a log, read when they are needed."""
 
   def __init__(self, path: str):
     self.path = path
-    try: self.fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try: self.fd = open_directory(path)
     except FileNotFoundError: raise Error('missing', f'there is no directory {path}; check the path') from None
     except OSError as error:
       if error.errno not in (errno.ENOTDIR, errno.ELOOP): raise
@@ -72,8 +68,8 @@ class Directory:
   def segment(self, name: SegmentName) -> Segment:
     """Raises Damaged where the name is of no plain file, WriterAtWork where it is gone."""
     if name.name in self.kept: return self.kept[name.name]
-    segment = Segment(*self.read(name))
     while len(self.kept) >= _KEPT_SEGMENTS: del self.kept[next(iter(self.kept))]
+    segment = Segment(*self.read(name))
     self.kept[name.name] = segment
     return segment
 
@@ -182,7 +178,8 @@ class Reader:
 
   def read_segments(self) -> Iterator[Union[Event, Skip]]:
     directory = self.directory
-    names, self.log_id = directory.settled_list(), directory.id()
+    names = self.names = directory.settled_list()
+    self.log_id = directory.id()
     self.start: Optional[Start] = None
     problem = None
     try: self.start = read_start(directory.fd)
@@ -222,7 +219,7 @@ class Reader:
       try: segment = self.directory.segment(names[at])
       except Damaged: continue
       except Newer: return self.first_with(names, at)  # which is refused when the walk comes there
-      is_ours = segment.salt != 0 and segment.log_id in (self.log_id, 0) or not self.log_id
+      is_ours = not self.log_id or segment.log_id == self.log_id
       if is_ours and segment.salt and (not segment.is_valid or segment.base == names[at].base):
         return self.first_with(names, at)
     return 0
@@ -264,7 +261,10 @@ class Reader:
         self.skip_hole(file, step.base, step.at, 'no block holds these offsets')
         yield from self.take_skips()
         yield from self.read_block(segment, step)
-      elif not step.is_tail:
+        continue
+      # The bytes may be a block that a writer has begun since.
+      if segment.name.is_active and not self.is_live and self.has_changed(): raise WriterAtWork
+      if not step.is_tail:
         self.skip_damage(file, step, step.reason or '')
       else:
         # Which offsets a damaged last block had the next segment or the ring says: its events may be in a lane.
@@ -320,22 +320,19 @@ class Reader:
   # The lanes of a dead writer.
 
   def read_ring(self) -> Iterator[Union[Event, Skip]]:
-    directory = self.directory
-    names = directory.list()
     try: replay, end = self.open_ring()
     except Damaged as damaged:
-      if is_live(directory.fd): raise WriterAtWork from None
+      if self.has_changed(): raise WriterAtWork from None
       self.skip(self.next, 0, 'ring', 0, 0, str(damaged))
       yield from self.take_skips()
       return
-    if names != directory.list() or is_live(directory.fd): raise WriterAtWork
-    self.has_asked_ring = False
-    if not replay:
-      self.skip_removed(end)
-      self.skip_hole('ring.at', end, 0, _LOST_OFFSETS)
-      yield from self.take_skips()
-      return
     try:
+      if self.has_changed(): raise WriterAtWork
+      if not replay:
+        self.skip_removed(end)
+        self.skip_hole('ring.at', end, 0, _LOST_OFFSETS)
+        yield from self.take_skips()
+        return
       self.skip_removed(replay.start)
       self.skip_hole('ring', replay.start, 0, _LOST_OFFSETS, replay.start > replay.known_end)
       yield from self.take_skips()
@@ -343,9 +340,21 @@ class Reader:
         if replay.next >= self.next: yield self.item_event(replay, item)
         replay.next += 1
     except Damaged as damaged:
+      if replay: replay.check()
       self.skip(self.next, 0, 'ring', 0, 0, str(damaged))
       yield from self.take_skips()
-    finally: replay.ring.close()
+    finally:
+      if replay: replay.ring.close()
+
+  def has_changed(self) -> bool:
+    """Whether a writer has opened the log since the segments were listed: then there are others."""
+    return self.names != self.directory.list() or is_live(self.directory.fd)
+
+  def take_definitions(self, ring: Ring) -> None:
+    """All at once: when an event asks for one, a writer may have overwritten them."""
+    self.has_asked_ring = True
+    try: self.table.take(ring.opening, ring.definitions())
+    except OSError: pass  # as if they were lost
 
   def item_event(self, replay: Replay, item: Item) -> Event:
     ring = replay.ring
@@ -377,7 +386,10 @@ class Reader:
       if is_anothers(directory, self.log_id, ring.log_id, word, ring.is_closed):
         raise Damaged(_ANOTHERS)
       self.take_word(word)
-      return Replay(ring, word), 0
+      replay = Replay(ring, word, directory.fd)
+      self.take_definitions(ring)
+      replay.check()
+      return replay, 0
     except BaseException:
       ring.close()
       raise
@@ -412,6 +424,7 @@ class Log:
   """
 
   def __init__(self, directory: Union[str, 'os.PathLike[str]'], start: int = 0):
+    if start < 0: raise ValueError(f'start is {start}: the first offset is 0')
     self.directory = os.fspath(directory)
     self.start = start
     #: What the last iteration passed over so far.
@@ -427,8 +440,8 @@ class Log:
       if isinstance(item, Event): yield item
 
   def items(self) -> Iterator[Union[Event, Skip]]:
-    """The events, and in their places what was passed over between them. Raises Error for a log of a newer version,
-    after what was readable before that, and OSError."""
+    """The events, and in their places what was passed over between them. Raises OSError, and Error: `version` at a file
+    of a newer version, after what was readable before that, and `timeout` if files came and went during every try."""
     self.skips = []
     directory = Directory(self.directory)
     reader = Reader(directory, self.start)

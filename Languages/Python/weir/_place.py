@@ -6,13 +6,14 @@ import os
 from typing import Any, NamedTuple, Optional
 
 from ._errors import Newer
-from ._files import Locator, exists, is_home, lock_id, open_plain, read_locator
+from ._files import Locator, exists, is_home, lock_id, open_directory, open_plain, read_locator
 from ._ring import Ring
 from ._values import Damaged
 
 
 class RingPlace(NamedTuple):
-  """The directory and the name of the ring; no name where there is none. Closes the directory at the end of `with`."""
+  """The directory and the name of the ring; the name is empty where no ring is. Closes the directory at the end of
+  `with`."""
   directory: int
   name: str
   locator: Optional[Locator] = None
@@ -34,7 +35,7 @@ def find_ring(home: int) -> RingPlace:
     return RingPlace(home, 'ring', locator) if exists(home, 'ring') else RingPlace(home, '', locator, is_closed=True)
   vanished = RingPlace(home, '', locator, is_vanished=True)
   if not is_home(home, locator): return vanished
-  try: directory = os.open(locator.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+  try: directory = open_directory(locator.path)
   except FileNotFoundError: return vanished
   except OSError as error:
     if error.errno != errno.ELOOP: raise

@@ -10,21 +10,21 @@ import os
 import struct
 from typing import Iterator, List, NamedTuple, Optional, Tuple
 
-from ._blocks import (GAP, HOLE, MOST_LANES, MOST_OFFSETS, NO_LANE, OVERWRITTEN, RECORD_BYTES, REASONS,
+from ._blocks import (GAP, HOLE, MOST_LANES, MOST_OFFSETS, NO_LANE, OVERWRITTEN, RECORD, RECORD_BYTES, REASONS,
                       Calibration, Definition, Record, find_definitions)
 from ._checksums import crc32c, eight, extend, is_zero, padded, u32, u64
-from ._errors import Newer
-from ._files import boot_id, read_at
-from ._values import Damaged, require
+from ._errors import Newer, WriterAtWork
+from ._files import boot_id, is_live, read_at
+from ._values import require
 from ._word import Word, add, number
 
 _CONTROL_BYTES, _HEADER_BYTES = 4096, 4096
+_FIXED_BYTES = 512  # of the header: they never change
 _MOST_RECORD_BYTES = (1 << 20) + 32
 _LAST_FIRST_OFFSET = MOST_OFFSETS - 2**48
 _CANCELLED = 16
 _MOST_LAPS = 256
 LEFT_OUT = 2**32
-_RECORD = struct.Struct('<4IQ')
 _SEEK_DATA = getattr(os, 'SEEK_DATA', 3)
 
 
@@ -90,6 +90,11 @@ class Ring:
 
   def close(self) -> None: os.close(self.fd)
 
+  def is_current(self, home: int) -> bool:
+    """Whether no writer has opened the log in the directory `home`: then what was read before is the ring's. A writer
+    may make a ring in the same file. Such a writer has the lock, or died and left the header of another opening."""
+    return not is_live(home) and read_at(self.fd, _FIXED_BYTES, 0) == self.header[:_FIXED_BYTES]
+
   def place(self, lane: int) -> int: return self.lanes_at + lane * self.stride
 
   def read_control(self, lane: int) -> bytes:
@@ -130,10 +135,11 @@ class Ring:
 
 
 class Replay:
-  """What is left in a ring, in order: each record and notice that the next opening will write, with its offset."""
+  """What is left in a ring, in order: each record and notice that the next opening will write, with its offset. Raises
+  WriterAtWork where a writer has opened the log in the directory `home`: what is in the file may be another ring's."""
 
-  def __init__(self, ring: Ring, word: Word):
-    self.ring, self.word = ring, word
+  def __init__(self, ring: Ring, word: Word, home: int):
+    self.ring, self.word, self.home = ring, word, home
     self.is_cut = ring.is_cut
     self.calibration: Calibration = ring.calibration or word.calibration
     self.start = self.known_end = max(word.log_end, ring.end)
@@ -145,8 +151,12 @@ class Replay:
       yield self.notice(HOLE, _text('unknown tail') + struct.pack('<IQ?', NO_LANE, 0, False))
     ring = self.ring
     for lane, control in enumerate(ring.controls): yield from Lane(self, lane, control).items()
+    self.check()
     for lane, control in enumerate(ring.controls): yield from self.gaps(lane, control[8:], control[192:])
     yield from self.gaps(NO_LANE, ring.unlaned[8:], ring.header[768 + 8:])
+
+  def check(self) -> None:
+    if not self.ring.is_current(self.home): raise WriterAtWork
 
   def gaps(self, lane: int, dropped: bytes, reported: bytes) -> Iterator[Item]:
     for reason in range(1, 16):
@@ -181,6 +191,7 @@ class Lane:
     self.count = self.word.records_of(lane)
     self.is_plausible = self.tail % 8 == 0 and self.head <= self.tail <= self.head + self.lane_bytes
     self.position, self.end = self.bounds()
+    replay.check()
 
   def bounds(self) -> Tuple[int, int]:
     """Where the lane starts and ends. Reads its bytes, unless it has none."""
@@ -225,7 +236,7 @@ class Lane:
     while self.position < self.end:
       record = self.next_record(self.position, self.end)
       if record:
-        yield Item(self.lane, self.position, self.data, record)
+        yield Item(self.lane, self.position, *self.alone(record))
         self.count = number(self.count, record.index) + 1
         self.position += record.size
         continue
@@ -240,11 +251,16 @@ class Lane:
 
   # Records.
 
+  def alone(self, record: Record) -> Tuple[bytes, Record]:
+    """A record and its own bytes, so that who keeps an event does not keep the lane."""
+    at, record.at = record.at, 0
+    return self.data[at:at + record.size], record
+
   def record(self, position: int, end: int) -> Optional[Record]:
     """The record at `position`, if it is valid and ends by `end`."""
     at = position & self.lane_bytes - 1
     if not 0 <= position <= end - RECORD_BYTES: return None
-    checksum, length, word, index, ticks = _RECORD.unpack_from(self.data, at)
+    checksum, length, word, index, ticks = RECORD.unpack_from(self.data, at)
     used = RECORD_BYTES + length
     size = padded(used)
     if used > self.ring.record_bytes or position + size > end: return None

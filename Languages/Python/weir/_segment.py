@@ -9,6 +9,7 @@ from ._batch import Batch
 from ._blocks import HEADER_BYTES, MOST_LANES, MOST_OFFSETS, SEAL, Block, Origin, read_block, repaired
 from ._checksums import crc32c, is_zero, u16, u32, u64
 from ._errors import Newer
+from ._pieces import Data
 from ._values import Damaged
 
 _HEADER_BYTES = 512
@@ -52,7 +53,7 @@ class Segment:
   def __init__(self, name: SegmentName, data: bytes):
     self.name, self.file_bytes = name, len(data)
     self.batch = Batch(data) if name.is_batch else None
-    self.data = self.batch.content if self.batch else data
+    self.data: Data = self.batch.pieces if self.batch else data
     self.index = self.batch.index if self.batch else None
     self.is_valid, self.is_collected, self.host = False, False, None  # type: bool, bool, Optional[str]
     self.flags, self.previous_salt, self.boot_id = 0, 0, bytes(16)
@@ -66,7 +67,7 @@ class Segment:
   # The header.
 
   def take_header(self) -> bool:
-    data = self.data
+    data = self.data[:_HEADER_BYTES + 16 * MOST_LANES]
     lane_count = u32(data, 104) if len(data) >= _HEADER_BYTES else MOST_LANES + 1
     size = _HEADER_BYTES + 16 * lane_count
     if lane_count > MOST_LANES or len(data) < size: return False

@@ -11,19 +11,24 @@ _OWN = ('offset', 'id', 'time', 'event')
 
 
 def columns(log: 'Log') -> Tuple[Dict[str, List[Any]], Dict[str, List[Any]]]:
-  """The columns that every event has, and those of the fields. A field that is named like one of the first is `field.`
-  and its name."""
+  """The columns that every event has, and those of the fields. A field that is named like one of the first has `field.`
+  before the name of its column, so often that no other column has the name."""
   own: Dict[str, List[Any]] = {name: [] for name in _OWN}
   fields: Dict[str, List[Any]] = {}
   for count, event in enumerate(log):
     for name, value in zip(_OWN, (event.offset, str(event.id), event.time_ns, event.name)): own[name].append(value)
     for name, value in (event.fields or {}).items():
-      column = fields.setdefault('field.' + name if name in _OWN else name, [])
+      column = fields.setdefault(name, [])
       column.extend([None] * (count - len(column)))
       column.append(str(value) if isinstance(value, uuid.UUID) else value)
   count = len(own['offset'])
-  for column in fields.values(): column.extend([None] * (count - len(column)))
-  return own, fields
+  named: Dict[str, List[Any]] = {}
+  for name, column in fields.items():
+    column.extend([None] * (count - len(column)))
+    if name in _OWN:
+      while name in own or name in fields: name = 'field.' + name
+    named[name] = column
+  return own, named
 
 
 def to_pandas(log: 'Log') -> Any:
@@ -41,7 +46,9 @@ def _dtype(values: List[Any]) -> str:
   """One that keeps integers exact where some are missing."""
   kinds = {type(value) for value in values if value is not None}
   if kinds == {bool}: return 'boolean'
-  if kinds == {int}: return 'UInt64' if max(value for value in values if value is not None) >= 2**63 else 'Int64'
+  if kinds == {int}:
+    there = [value for value in values if value is not None]
+    return 'Int64' if max(there) < 2**63 else 'UInt64' if min(there) >= 0 else 'object'
   return 'float64' if kinds == {float} else 'object'
 
 
@@ -54,7 +61,8 @@ def to_arrow(log: 'Log') -> Any:
            'event': pyarrow.array(own['event'], pyarrow.string())}
   for name, values in fields.items():
     # Where events have values of several kinds under one name, each is its JSON.
-    try: table[name] = pyarrow.array(values)
+    kind = pyarrow.uint64() if _dtype(values) == 'UInt64' else None
+    try: table[name] = pyarrow.array(values, kind)
     except (pyarrow.ArrowException, OverflowError):
       table[name] = pyarrow.array([None if value is None else json.dumps(value, default=str) for value in values])
   return pyarrow.table(table)

@@ -4,6 +4,7 @@ from __future__ import annotations
 import base64
 import datetime
 import json
+import math
 import struct
 import uuid
 from typing import Any, Dict, List, Optional, Tuple
@@ -11,11 +12,13 @@ from typing import Any, Dict, List, Optional, Tuple
 _SCALARS = {kind: struct.Struct(form) for kind, form in
             {2: '<b', 3: '<h', 4: '<i', 5: '<q', 6: '<B', 7: '<H', 8: '<I', 9: '<Q', 11: '<d'}.items()}
 _U8, _U16, _U32, _F32, _F64 = (struct.Struct(form) for form in ('<B', '<H', '<I', '<f', '<d'))
-NULL, BOOL, F32, STRING, BYTES, UUID, DATE, OPTIONAL, ARRAY, OBJECT, TAGGED = 0, 1, 10, 12, 13, 14, 15, 16, 17, 18, 19
-_DEEPEST, _MOST_FIELDS, _MOST_NAME_BYTES = 16, 1024, 1024
-_EPOCH = datetime.datetime(2001, 1, 1, tzinfo=datetime.timezone.utc)
-# What Python's dates hold, to a second.
-_FIRST_SECOND, _LAST_SECOND = -63113904000, 252423993599
+NULL, BOOL, I64, U64, F32, F64, STRING, BYTES, UUID, DATE = 0, 1, 5, 9, 10, 11, 12, 13, 14, 15
+OPTIONAL, ARRAY, OBJECT, TAGGED = 16, 17, 18, 19
+DEEPEST, _MOST_FIELDS, _MOST_NAME_BYTES = 16, 1024, 1024
+EPOCH = datetime.datetime(2001, 1, 1, tzinfo=datetime.timezone.utc)
+# Where the years 0, 1 and 10,000 begin: RFC 3339 has the years from 0 on, Python's dates those from 1 on.
+_YEAR_0, _YEAR_1, _YEAR_10000 = -63145526400, -63113904000, 252423993600
+_CALENDAR = datetime.timedelta(days=146097)  # 400 years, after which the calendar is the same
 
 Descriptor = Tuple[int, Any]
 Fields = List[Tuple[str, Descriptor]]
@@ -64,7 +67,7 @@ class Values:
     """A kind descriptor: the kind, and what it needs besides."""
     kind = self.number(_U8)
     require(BOOL <= kind <= TAGGED, 'a field of an unknown kind')
-    require(depth <= _DEEPEST or kind not in (OPTIONAL, ARRAY, OBJECT), 'fields are nested too deep')
+    require(depth <= DEEPEST or kind not in (OPTIONAL, ARRAY, OBJECT), 'fields are nested too deep')
     if kind in (OPTIONAL, ARRAY): return kind, self.descriptor(depth + 1)
     if kind == OBJECT:
       count = self.number(_U16)
@@ -95,7 +98,7 @@ class Values:
 
   def tagged(self, kind: int, depth: int, has_names: bool = False) -> Any:
     """With `has_names` the names of all members must be UTF-8."""
-    require(depth <= _DEEPEST or kind not in (ARRAY, OBJECT), 'values are nested too deep')
+    require(depth <= DEEPEST or kind not in (ARRAY, OBJECT), 'values are nested too deep')
     if kind == ARRAY: return [self.tagged(self.number(_U8), depth + 1, has_names) for _ in range(self.count())]
     if kind == OBJECT:
       return self.members([(self.name(has_names), self.tagged(self.number(_U8), depth + 1, has_names))
@@ -134,8 +137,8 @@ class Values:
     except UnicodeDecodeError: return data
 
   def date(self, seconds: float) -> Any:
-    if not _FIRST_SECOND <= seconds < _LAST_SECOND: return seconds
-    return _EPOCH + datetime.timedelta(seconds=seconds)
+    if not _YEAR_1 <= seconds < _YEAR_10000: return seconds
+    return EPOCH + datetime.timedelta(seconds=seconds)
 
 
 class Members(List[Tuple[str, Any]]):
@@ -148,7 +151,8 @@ class Single(float):
 
 class JSONValues(Values):
   """The same as values for `to_json`. What JSON has no form for is as `weir cat` writes it: NaN and the infinities as
-  strings, bytes and text that is not UTF-8 as base64, a UUID as its string, a date as RFC 3339."""
+  strings, bytes and text that is not UTF-8 as base64, a UUID as its string, a date of the years 0 to 9999 as RFC 3339,
+  any other as its seconds since 2001."""
 
   def members(self, pairs: List[Tuple[str, Any]]) -> Any: return Members(pairs)
   def single(self, value: float) -> Any: return Single(value)
@@ -157,12 +161,16 @@ class JSONValues(Values):
   def string(self, data: bytes) -> Any: return name_of(data)
 
   def date(self, seconds: float) -> Any:
-    if not _FIRST_SECOND <= seconds < _LAST_SECOND: return seconds
-    whole = int(seconds // 1)
-    nanoseconds = round((seconds - whole) * 1e9)
-    moment = _EPOCH.replace(tzinfo=None) + datetime.timedelta(seconds=whole + nanoseconds // 10**9)
-    fraction = nanoseconds % 10**9
-    return moment.isoformat() + (f'.{fraction:09}' if fraction else '') + 'Z'
+    if not _YEAR_0 <= seconds < _YEAR_10000: return seconds
+    whole = math.floor(seconds)
+    exact = (seconds - whole) * 1e9
+    nanoseconds = math.floor(exact)
+    if exact - nanoseconds >= 0.5: nanoseconds += 1
+    whole, nanoseconds = whole + nanoseconds // 10**9, nanoseconds % 10**9
+    is_year_0 = whole < _YEAR_1
+    moment = EPOCH + (datetime.timedelta(seconds=whole) + (_CALENDAR if is_year_0 else datetime.timedelta()))
+    year = 0 if is_year_0 else moment.year
+    return f'{year:04}{moment:-%m-%dT%H:%M:%S}' + (f'.{nanoseconds:09}' if nanoseconds else '') + 'Z'
 
 
 def utf8(data: bytes) -> str:

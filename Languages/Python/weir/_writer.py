@@ -12,21 +12,22 @@ import datetime
 import os
 import struct
 import uuid
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Union
+from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Union
 
 from ._blocks import DYNAMIC
 from ._errors import Error
 from ._event import EventID
+from ._values import ARRAY, BOOL, BYTES, DATE, DEEPEST, EPOCH, F64, I64, NULL, OBJECT, STRING, U64, UUID
 
 _LIBRARY = 'libweir.so.1'
 _ROOM = 4096  # for a structure of a later library, which may be longer
 _FOR_EVER = 2**64 - 1
-_EPOCH = datetime.datetime(2001, 1, 1, tzinfo=datetime.timezone.utc)
-_DEEPEST = 16
-_KINDS = {'bool': (1, '?'), 'i8': (2, 'b'), 'i16': (3, 'h'), 'i32': (4, 'i'), 'i64': (5, 'q'), 'u8': (6, 'B'),
+# The number of each kind, and its form if struct refuses what is not of the kind: for `?` struct takes any object.
+_KINDS = {'bool': (1, ''), 'i8': (2, 'b'), 'i16': (3, 'h'), 'i32': (4, 'i'), 'i64': (5, 'q'), 'u8': (6, 'B'),
           'u16': (7, 'H'), 'u32': (8, 'I'), 'u64': (9, 'Q'), 'f32': (10, 'f'), 'f64': (11, 'd'), 'string': (12, ''),
           'bytes': (13, ''), 'uuid': (14, ''), 'date': (15, '')}
 _U32, _I64, _U64, _F64 = (struct.Struct(form).pack for form in ('<I', '<q', '<Q', '<d'))
+_TAGS = [bytes([kind]) for kind in range(OBJECT + 1)]
 
 
 # ---- The library's structures ----------------------------------------------------------------------------------------
@@ -117,27 +118,40 @@ class _Library:
 
 # ---- Encoding --------------------------------------------------------------------------------------------------------
 
+def _encode_bool(value: bool) -> bytes:
+  if not isinstance(value, bool): raise _other_type(value)
+  return b'\1' if value else b'\0'
+
+
 def _encode_text(value: str) -> bytes:
-  data = value.encode()
-  return _U32(len(data)) + data
+  if not isinstance(value, str): raise _other_type(value)
+  return _sized(value.encode())
 
 
-def _encode_bytes(value: bytes) -> bytes:
-  if not isinstance(value, (bytes, bytearray, memoryview)): raise TypeError(f'a value of the type {type(value).__name__}')
-  data = bytes(value)
-  return _U32(len(data)) + data
+def _encode_bytes(value: Union[bytes, bytearray, memoryview]) -> bytes:
+  if not isinstance(value, (bytes, bytearray, memoryview)): raise _other_type(value)
+  return _sized(bytes(value))
 
 
 def _encode_date(value: datetime.datetime) -> bytes:
+  if not isinstance(value, datetime.datetime): raise _other_type(value)
   if value.tzinfo is None: raise ValueError('a datetime without a time zone')
-  return _F64((value - _EPOCH).total_seconds())
+  return _F64((value - EPOCH).total_seconds())
 
 
-def _encode_uuid(value: uuid.UUID) -> bytes: return value.bytes
+def _encode_uuid(value: uuid.UUID) -> bytes:
+  if not isinstance(value, uuid.UUID): raise _other_type(value)
+  return value.bytes
+
+
+def _sized(data: bytes) -> bytes: return _U32(len(data)) + data
+
+
+def _other_type(value: Any) -> TypeError: return TypeError(f'a value of the type {type(value).__name__}')
 
 
 _ENCODERS: Dict[str, Callable[[Any], bytes]] = {
-    'string': _encode_text, 'bytes': _encode_bytes, 'uuid': _encode_uuid, 'date': _encode_date,
+    'bool': _encode_bool, 'string': _encode_text, 'bytes': _encode_bytes, 'uuid': _encode_uuid, 'date': _encode_date,
     **{kind: struct.Struct('<' + form).pack for kind, (_, form) in _KINDS.items() if form}}
 
 
@@ -147,32 +161,40 @@ def _optional(encode: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
 
 def _tagged(value: Any, depth: int = 1) -> bytes:
   """A value with its kind before it."""
-  if value is None: return b'\0'
-  if value is True: return b'\1\1'
-  if value is False: return b'\1\0'
+  if value is None: return _TAGS[NULL]
+  if isinstance(value, bool): return _TAGS[BOOL] + (b'\1' if value else b'\0')
   if isinstance(value, int):
-    if -2**63 <= value < 2**63: return b'\5' + _I64(value)
-    if value < 2**64: return b'\11' + _U64(value)
+    if -2**63 <= value < 2**63: return _TAGS[I64] + _I64(value)
+    if 0 <= value < 2**64: return _TAGS[U64] + _U64(value)
     raise ValueError('an integer of more than 64 bits')
-  if isinstance(value, float): return b'\13' + _F64(value)
-  if isinstance(value, str): return b'\14' + _encode_text(value)
-  if isinstance(value, (bytes, bytearray, memoryview)): return b'\15' + _encode_bytes(bytes(value))
-  if isinstance(value, uuid.UUID): return b'\16' + value.bytes
-  if isinstance(value, datetime.datetime): return b'\17' + _encode_date(value)
-  if depth > _DEEPEST: raise ValueError(f'values nested deeper than {_DEEPEST}')
-  if isinstance(value, Mapping): return b'\22' + _object(value, depth + 1)
+  if isinstance(value, float): return _TAGS[F64] + _F64(value)
+  if isinstance(value, str): return _TAGS[STRING] + _sized(value.encode())
+  if isinstance(value, (bytes, bytearray, memoryview)): return _TAGS[BYTES] + _sized(bytes(value))
+  if isinstance(value, uuid.UUID): return _TAGS[UUID] + value.bytes
+  if isinstance(value, datetime.datetime): return _TAGS[DATE] + _encode_date(value)
+  if depth > DEEPEST: raise ValueError(f'values nested deeper than {DEEPEST}')
+  if isinstance(value, Mapping): return _TAGS[OBJECT] + _object(value, depth + 1)
   if isinstance(value, (list, tuple)):
-    return b'\21' + _U32(len(value)) + b''.join([_tagged(each, depth + 1) for each in value])
-  raise TypeError(f'a value of the type {type(value).__name__}')
+    return _TAGS[ARRAY] + _U32(len(value)) + b''.join([_tagged(each, depth + 1) for each in value])
+  raise _other_type(value)
 
 
 def _object(members: Mapping[str, Any], depth: int = 1) -> bytes:
   parts = [_U32(len(members))]
   for name, value in members.items():
     if not isinstance(name, str): raise TypeError(f'a member whose name is {name!r}')
-    parts.append(_encode_text(name))
+    parts.append(_sized(name.encode()))
     parts.append(_tagged(value, depth))
   return b''.join(parts)
+
+
+def _check_name(name: Any) -> None:
+  if not isinstance(name, str): raise TypeError(f'the name {name!r}: a name is a str')
+
+
+def _check_event(name: Any, fields: Any) -> None:
+  _check_name(name)
+  if not isinstance(fields, (dict, Mapping)): raise TypeError(f'{name}: {fields!r}: the fields are a mapping')
 
 
 # ---- The writer ------------------------------------------------------------------------------------------------------
@@ -198,12 +220,13 @@ class EventType:
 
   def capture(self, *values: Any) -> Union[EventID, Dropped]:
     """Captures an event: a value for each field, in order. Answers its id, or why it was refused. From any thread.
-    Raises TypeError and ValueError for values that are not of the fields' kinds; then nothing is captured."""
+    Raises TypeError and ValueError for values that are not of the fields' kinds; then nothing is captured. A field f32
+    or f64 takes any number, and holds the nearest one of its kind: 2**53 for 2**53 + 1."""
     try:
       if self._packed: payload = self._packed(*values)
       elif len(values) == len(self._encoders): payload = b''.join([f(v) for f, v in zip(self._encoders, values)])
       else: raise TypeError(f'{len(values)} values for {len(self._encoders)} fields')
-    except (TypeError, ValueError, AttributeError, OverflowError, struct.error) as error:
+    except (TypeError, ValueError, OverflowError, struct.error) as error:
       raise self._misfit(values, error) from None
     return self._writer._capture(self._number, payload)
 
@@ -212,7 +235,7 @@ class EventType:
     if len(values) == len(self.fields):
       for (name, kind), encode, value in zip(self.fields.items(), self._encoders, values):
         try: encode(value)
-        except (TypeError, AttributeError) as found:
+        except TypeError as found:
           return TypeError(f'{self.name}: {value!r} is no {kind} for the field {name}: {found}')
         except (ValueError, OverflowError, struct.error) as found:
           return ValueError(f'{self.name}: {value!r} is no {kind} for the field {name}: {found}')
@@ -259,7 +282,8 @@ class Writer:
       try: setattr(given, name, _path(value) if name == 'ring_directory' else value)
       except TypeError as error: raise TypeError(f'the option {name}: {error}') from None
       # ctypes cuts a number that the member has no room for.
-      if name != 'ring_directory' and getattr(given, name) != value: raise ValueError(f'the option {name} is {value}')
+      if name != 'ring_directory' and getattr(given, name) != value:
+        raise ValueError(f"the option {name} can't be {value}: weir.h has its range")
     log, recovery, failure = ctypes.c_void_p(), _room(_Recovery), _Error()
     path = _path(self.directory)
     self._library.check(self._library.open(path, given.buffer, log, recovery.buffer, failure), failure)
@@ -278,10 +302,12 @@ class Writer:
   def define(self, name: str, fields: Mapping[str, str]) -> EventType:
     """Defines a type of events. The kinds of fields are bool, i8 to i64, u8 to u64, f32, f64, string, bytes, uuid and
     date; with ? at the end a value may be None. Takes a lock. Raises Error, and ValueError for another kind."""
+    _check_event(name, fields)
+    for each in fields: _check_name(each)
     if '\0' in name or any('\0' in each for each in fields): raise ValueError(f'{name!r}: a name with a zero byte')
     made = (_Field * len(fields))()
     for field, (each, kind) in zip(made, fields.items()):
-      known = _KINDS.get(kind[:-1] if kind.endswith('?') else kind)
+      known = _KINDS.get(kind[:-1] if kind.endswith('?') else kind) if isinstance(kind, str) else None
       if not known: raise ValueError(f'{name}: {kind!r} is no kind for the field {each}; kinds are {", ".join(_KINDS)}')
       field.name, field.kind, field.optional = each.encode(), known[0], kind.endswith('?')
     definition, number, error = _Definition(name=name.encode(), fields=made, field_count=len(fields)), _u32(), _Error()
@@ -291,8 +317,9 @@ class Writer:
   def capture(self, name: str, fields: Mapping[str, Any] = {}) -> Union[EventID, Dropped]:
     """Captures an event without a definition, which carries its name and the names and kinds of its fields: None, bool,
     int, float, str, bytes, UUID, datetime, and lists and mappings of these. As EventType.capture."""
-    try: payload = _encode_text(name) + _object(fields)
-    except (TypeError, ValueError, AttributeError) as error:
+    _check_event(name, fields)
+    try: payload = _sized(name.encode()) + _object(fields)
+    except (TypeError, ValueError) as error:
       kind = ValueError if isinstance(error, ValueError) else TypeError
       raise kind(f'{name}: a field holds {error}; an event has None, bool, int, float, str, bytes, UUID, '
                         'datetime with a time zone, and lists and mappings of these') from None
@@ -316,6 +343,9 @@ class Writer:
   def durable(self, id: EventID, timeout: Optional[float] = None) -> None:
     """Waits until the disk has this event, and what its thread captured before. Raises Error as drain, and invalid and
     lost."""
+    if not isinstance(id, EventID): raise TypeError(f'{id!r} is no EventID, which an accepted capture answers')
+    # ctypes cuts what has more than 64 bits.
+    if not all(0 <= number < 2**64 for number in id): raise ValueError(f'{id!r} is of no event')
     error = _Error()
     self._library.check(self._library.durable(self._log, _ID(*id), _nanoseconds(timeout), error), error)
 
@@ -341,4 +371,6 @@ class Writer:
 
 
 def _nanoseconds(timeout: Optional[float]) -> int:
-  return _FOR_EVER if timeout is None else max(0, min(int(timeout * 1e9), _FOR_EVER))
+  if timeout is None: return _FOR_EVER
+  if not timeout >= 0: raise ValueError(f'the timeout {timeout}: a timeout is 0 or more seconds, or None')
+  return int(timeout * 1e9) if timeout * 1e9 < _FOR_EVER else _FOR_EVER
