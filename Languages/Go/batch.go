@@ -1,57 +1,63 @@
 package weir
 
-import "io"
+import (
+	"io"
+	"math"
+	"sort"
+)
 
 const (
 	frameMagic     = 0x184d2204
 	legacyMagic    = 0x184c2102
 	skippableMagic = 0x184d2a57
+	skippableBytes = 12  // of an empty legacy frame, and what comes before the index
 	indexBytes     = 112 // of an index without blocks
 	flagColumns    = 1
+	storedBit      = 1 << 31 // in a block's size: it is stored as it is
 	contentMax     = 1 << 31
 	linkedBytes    = 64 << 10 // how far back a linked block may reach
+	spanMost       = 4 << 20  // of content in a span of several blocks
+	indexMost      = indexBytes + 24*(contentMax/(64<<10))
 )
 
-// A batch is the content of a batch segment: what the LZ4 frame in the file gives. Blocks are unpacked as they are
-// read, and two of them are held. What can't be unpacked reads as zeros, in which nothing is valid.
+// A batch is the content of a batch segment: what the LZ4 frame in the file gives. Spans are unpacked as they are read,
+// and two of them are held. What can't be unpacked reads as zeros, in which nothing is valid.
 type batch struct {
-	file io.ReaderAt
-	size int64 // of the file
+	file window
 
 	length       int64 // of the content
 	index        *batchIndex
+	isNewer      bool // an index has a flag that only a newer version knows
 	headerRight  bool // the frame's header
 	headerBytes  int64
+	known        int64 // the content's length as the frame's header has it; 0 if that says nothing
 	blockMax     int
 	linked, sums bool
 	endBytes     int64 // of the end mark, and the content's checksum if there is one
-	blocks       []packed
+	spans        []span
+	exact        bool // each span is one LZ4 block, which makes so many bytes, or is damaged
 
 	held    [2]unpacked
 	turn    int
-	history []byte // of linked blocks: the end of the content before the block `next`
+	history []byte // of linked blocks: the end of the content before the span `next`
 	next    int
 }
 
-// packed is an LZ4 block in the file.
-type packed struct {
-	at     int64 // of its bytes
-	bytes  int
-	stored bool
-	exact  bool  // it makes so many bytes, or is damaged
-	start  int64 // of its content
-	length int
-	lost   bool // its content has no end, or its place is not known
+// A span is a stretch of the content, and the LZ4 blocks in the file that make the stretch. They are several, small
+// ones, where only their content says how much each makes: so the list of spans is short, however small the blocks are.
+type span struct {
+	at, end int64 // in the file, from the size in front of the first block on
+	start   int64 // of the content
+	length  int
 }
 
 type unpacked struct {
-	block   int // one more than its number
+	span    int // one more than its number
 	content []byte
 }
 
 // A batchIndex is the index behind the frame.
 type batchIndex struct {
-	flags         uint32
 	blockBytes    uint32
 	whose         owner
 	baseOffset    uint64
@@ -62,15 +68,22 @@ type batchIndex struct {
 }
 
 func openBatch(file io.ReaderAt, size int64) *batch {
-	b := &batch{file: file, size: size, length: -1}
+	b := &batch{file: window{from: file, size: size}}
 	b.headerBytes = b.readHeader(b.read(0, 19))
 	if !b.headerRight {
 		// The frame is taken for one as Weir writes it; what is in the content says whether that is so.
 		b.headerBytes, b.linked, b.sums, b.blockMax = 15, false, true, 1<<20
 	}
-	if b.index = b.findIndex(size); b.index != nil {
+	if b.index = b.findIndex(); b.index != nil {
 		b.useIndex()
-	} else if end, exact := b.walk(b.headerBytes); exact && end > 0 {
+		b.reconsider()
+		return b
+	}
+	end, whole := b.walk()
+	if !whole {
+		end = b.walkThrough()
+	}
+	if end > 0 {
 		b.index = b.indexBehind(end)
 	}
 	return b
@@ -78,14 +91,17 @@ func openBatch(file io.ReaderAt, size int64) *batch {
 
 // read answers the bytes at a position of the file, fewer at its end.
 func (b *batch) read(at int64, count int) []byte {
-	if at < 0 || at >= b.size {
+	if at < 0 || at >= b.file.size {
 		return nil
 	}
-	if int64(count) > b.size-at {
-		count = int(b.size - at)
+	if int64(count) > b.file.size-at {
+		count = int(b.file.size - at)
 	}
 	bytes := make([]byte, count)
-	n, _ := b.file.ReadAt(bytes, at)
+	n, err := b.file.from.ReadAt(bytes, at)
+	if isFault(err) {
+		b.file.fail(err)
+	}
 	return bytes[:n]
 }
 
@@ -107,11 +123,9 @@ func (b *batch) readHeader(header []byte) int64 {
 		return 0
 	}
 	if flags&8 != 0 {
-		length := u64(header, 6)
-		if length > 1<<62 {
-			return 0
+		if b.known = int64(u64(header, 6)); b.known < 0 {
+			b.known = math.MaxInt64
 		}
-		b.length = int64(length)
 	}
 	b.headerRight = true
 	b.blockMax = 1 << (8 + 2*size)
@@ -123,61 +137,61 @@ func (b *batch) readHeader(header []byte) int64 {
 }
 
 // findIndex looks for the index that ends where the file does.
-func (b *batch) findIndex(end int64) *batchIndex {
+func (b *batch) findIndex() *batchIndex {
+	end := b.file.size
 	tail := b.read(end-16, 16)
-	if len(tail) < 16 || string(tail[8:]) != "WEIRBTCH" {
+	if len(tail) < 16 || string(tail[8:]) != "WEIRBTCH" || u64(tail, 0) > uint64(end) {
 		return nil
 	}
-	length := u64(tail, 0)
-	if length < indexBytes || length > uint64(end)-8 {
-		return nil
-	}
-	return b.indexAt(end-int64(length)-8, end)
+	length := int64(u64(tail, 0))
+	return b.indexAt(end-length, length)
 }
 
 // indexBehind looks for the index that follows the frame. Its blocks are where the frame has them, or it is none.
 func (b *batch) indexBehind(end int64) *batchIndex {
-	if legacy := b.read(end, 4); len(legacy) < 4 || u32(legacy, 0) != legacyMagic {
+	head := b.read(end, skippableBytes)
+	if len(head) < skippableBytes || u32(head, 0) != legacyMagic || u32(head, 4) != skippableMagic {
 		return nil
 	}
-	found := b.indexAt(end+4, b.size)
-	if found == nil || len(found.positions) != len(b.blocks) {
+	found := b.indexAt(end+skippableBytes, int64(u32(head, 8)))
+	if found == nil || !b.exact || len(found.positions) != len(b.spans) {
 		return nil
 	}
 	for i, position := range found.positions {
-		if position != b.blocks[i].at-4 {
+		if position != b.spans[i].at {
 			return nil
 		}
 	}
 	return found
 }
 
-func (b *batch) indexAt(at, limit int64) *batchIndex {
-	head := b.read(at, 8)
-	if len(head) < 8 || u32(head, 0) != skippableMagic {
+// indexAt reads the index at a position, behind the magics and the size; nil if it is none of this file.
+func (b *batch) indexAt(at, length int64) *batchIndex {
+	if at < skippableBytes || length < indexBytes+24 || length > indexMost {
 		return nil
 	}
-	length := int64(u32(head, 4))
-	if length < indexBytes || length > limit-at-8 {
+	p := b.read(at, int(length))
+	if int64(len(p)) < length || string(p[:8]) != "WEIRBTCH" || u16(p, 8) != 1 || crc(p[:12], p[16:]) != u32(p, 12) {
 		return nil
 	}
-	p := b.read(at+8, int(length))
-	if int64(len(p)) < length || string(p[:8]) != "WEIRBTCH" || u16(p, 8) > 1 || crc(p[:12], p[16:]) != u32(p, 12) {
+	if string(p[length-8:]) != "WEIRBTCH" || u64(p, int(length)-16) != uint64(length) ||
+		length != indexBytes+24*int64(u32(p, 80)) {
 		return nil
 	}
-	if string(p[length-8:]) != "WEIRBTCH" || u64(p, int(length)-16) != uint64(length) || u32(p, 84) != 0 {
+	if u32(p, 16)&^flagColumns != 0 {
+		b.isNewer = true
 		return nil
 	}
 	count := int64(u32(p, 80))
 	found := &batchIndex{
-		flags: u32(p, 16), blockBytes: u32(p, 20), nextOffset: u64(p, 48), contentLength: int64(u64(p, 56)),
+		blockBytes: u32(p, 20), nextOffset: u64(p, 48), contentLength: int64(u64(p, 56)),
 		frameBytes: int64(u64(p, 64)), baseOffset: u64(p, 40),
 		whose: owner{logID: u64(p, 88), salt: u64(p, 24), opening: u64(p, 32), lanes: 256},
 	}
 	if found.whose.salt == 0 || found.nextOffset > offsetMax || found.nextOffset < found.baseOffset {
 		return nil
 	}
-	if length != indexBytes+24*count || found.frameBytes+4 != at || found.contentLength < 0 {
+	if found.frameBytes != at-skippableBytes || found.frameBytes < 8 || found.contentLength < 0 {
 		return nil
 	}
 	if found.blockBytes < 64<<10 || found.blockBytes > 4<<20 || found.contentLength > contentMax {
@@ -187,7 +201,7 @@ func (b *batch) indexAt(at, limit int64) *batchIndex {
 		return nil
 	}
 	if b.headerRight && (b.linked || int64(found.blockBytes) != int64(b.blockMax) ||
-		b.length > 0 && b.length != found.contentLength) {
+		b.known > 0 && b.known != found.contentLength) {
 		return nil
 	}
 	for i := int64(0); i < count; i++ {
@@ -220,113 +234,145 @@ func (b *batch) disownIndex(whose owner, baseOffset uint64) {
 
 // useIndex lists the blocks where the index has them, so that a damaged size in front of one costs that block alone.
 func (b *batch) useIndex() {
-	b.length = b.index.contentLength
+	b.begin(true)
 	b.blockMax = int(b.index.blockBytes)
 	for i, position := range b.index.positions {
 		end := b.index.frameBytes - b.endBytes
 		if i+1 < len(b.index.positions) {
 			end = b.index.positions[i+1]
 		}
-		block := packed{at: position + 4, start: int64(i) * int64(b.blockMax), length: b.blockMax}
-		if rest := b.length - block.start; int64(block.length) > rest {
-			block.length = int(rest)
-		}
-		bytes := end - position - 4 - b.sumBytes()
-		if block.lost = bytes <= 0 || bytes > int64(b.blockMax); !block.lost {
-			block.bytes, block.exact = int(bytes), true
-			if word := b.read(position, 4); len(word) == 4 {
-				block.stored = u32(word, 0)>>31 != 0
-			}
-		}
-		b.blocks = append(b.blocks, block)
+		b.add(position, end, b.least(b.index.contentLength-b.length))
 	}
 }
 
-// walk lists the blocks from the sizes in front of them, and answers where the frame ends, 0 if it has no end, and
-// whether the sizes said so. If the frame says how much content it has, and all blocks but the last are full, the sizes
-// suffice. Otherwise each block is unpacked to know how much content it has; a damaged one counts as a full one.
-func (b *batch) walk(at int64) (end int64, exact bool) {
-	known := b.length
-	if b.headerRight && !b.linked && known > 0 && known <= contentMax {
-		if end, whole := b.walkFull(at, known); whole {
-			return end, true
-		}
+// reconsider holds the index against the frame, if a block is damaged where the index has it: an index whose blocks are
+// not where the frame has them is none.
+func (b *batch) reconsider() {
+	if !b.headerRight {
+		return
 	}
-	b.blocks, b.length = b.blocks[:0], 0
-	for {
-		head := b.read(at, 4)
-		if len(head) < 4 {
-			break
-		}
-		size := u32(head, 0)
-		if size == 0 {
-			b.forget()
-			return at + b.endBytes, false
-		}
-		block := b.packedAt(at)
-		if block.bytes == 0 || block.bytes > b.blockMax {
-			break
-		}
-		there := b.size - at - 4
-		if int64(block.bytes)+b.sumBytes() > there {
-			block.bytes = int(there)
-		}
-		if block.bytes <= 0 {
-			break
-		}
-		block.start = b.length
-		b.blocks = append(b.blocks, block)
-		last := &b.blocks[len(b.blocks)-1]
-		if content, whole := b.unpack(len(b.blocks) - 1); whole {
-			last.length = len(content)
-		} else if left := known - b.length; left > 0 && left < int64(last.length) {
-			last.length = int(left)
-		}
-		if b.length+int64(last.length) > contentMax {
-			b.blocks = b.blocks[:len(b.blocks)-1]
-			break
-		}
-		b.length += int64(last.length)
-		at += 4 + int64(block.bytes) + b.sumBytes()
-		if at > b.size {
-			at = b.size
-		}
+	frame := *b
+	frame.file, frame.index = window{from: b.file.from, size: b.file.size}, nil
+	end, whole := frame.walk()
+	if whole && (end == 0 || areSame(frame.spans, b.spans)) || !b.isDamaged() {
+		return
 	}
-	b.forget()
-	return 0, false
+	if !whole {
+		end = frame.walkThrough()
+	}
+	frame.file.fail(b.file.err)
+	b.file.fail(frame.file.err)
+	if end > 0 && len(frame.spans) > 0 {
+		*b = frame
+	}
 }
 
-// walkFull lists the blocks of a frame whose content is known to be so long, if all of them but the last are full.
-func (b *batch) walkFull(at, known int64) (end int64, whole bool) {
-	b.blocks, b.length = b.blocks[:0], 0
-	for {
+func areSame(one, other []span) bool {
+	if len(one) != len(other) {
+		return false
+	}
+	for i := range one {
+		if one[i] != other[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// isDamaged says whether a block does not make what it should.
+func (b *batch) isDamaged() bool {
+	var content []byte
+	for i := range b.spans {
+		var whole bool
+		if content, whole = b.unpackExact(content, &b.spans[i]); !whole {
+			return true
+		}
+	}
+	return false
+}
+
+func (b *batch) begin(exact bool) {
+	b.spans, b.length, b.exact = nil, 0, exact
+	b.held, b.history, b.next = [2]unpacked{}, nil, 0
+}
+
+func (b *batch) add(at, end int64, length int) {
+	b.spans = append(b.spans, span{at, end, b.length, length})
+	b.length += int64(length)
+}
+
+// least is how much content a block can have where so much is left.
+func (b *batch) least(left int64) int {
+	if left < int64(b.blockMax) {
+		return int(left)
+	}
+	return b.blockMax
+}
+
+// walk lists the blocks from the sizes in front of them, if the frame says how much content it has and all blocks but
+// the last are full. It answers where the frame ends, 0 if it has no end. Not whole: each block has to be unpacked to
+// know how much content it has.
+func (b *batch) walk() (end int64, whole bool) {
+	b.begin(true)
+	if !b.headerRight || b.linked || b.known <= 0 || b.known > contentMax {
+		return 0, false
+	}
+	for at := b.headerBytes; ; {
 		head := b.read(at, 4)
 		if len(head) < 4 {
 			return 0, true
 		}
-		if u32(head, 0) == 0 {
-			return at + b.endBytes, b.length == known
+		word := u32(head, 0)
+		if word == 0 {
+			return at + b.endBytes, b.length == b.known
 		}
-		if b.length == known {
+		if b.length == b.known {
 			return 0, false
 		}
-		block := b.packedAt(at)
-		if block.bytes == 0 || block.bytes > b.blockMax {
+		bytes := int64(word &^ storedBit)
+		if bytes == 0 || bytes > int64(b.blockMax) {
 			return 0, true
 		}
-		block.exact, block.start = true, b.length
-		if left := known - b.length; left < int64(block.length) {
-			block.length = int(left)
-		}
-		next := block.at + int64(block.bytes) + b.sumBytes()
-		cut := next > b.size
+		next := at + 4 + bytes + b.sumBytes()
+		cut := next > b.file.size
 		if cut {
-			block.bytes = int(b.size - block.at)
+			next = b.file.size + b.sumBytes()
 		}
-		b.blocks = append(b.blocks, block)
-		b.length += int64(block.length)
+		b.add(at, next, b.least(b.known-b.length))
 		if cut {
 			return 0, true
+		}
+		at = next
+	}
+}
+
+// walkThrough unpacks one block after the other to know how much content each has. A damaged one counts as a full one.
+// It answers where the frame ends, 0 if it has no end.
+func (b *batch) walkThrough() (end int64) {
+	b.begin(false)
+	var content []byte
+	for at := b.headerBytes; ; {
+		if head := b.file.bytes(at, 4); head != nil && u32(head, 0) == 0 {
+			return at + b.endBytes
+		}
+		if !b.linked {
+			content = content[:0]
+		} else if len(content) > spanMost {
+			content = append(content[:0], content[len(content)-linkedBytes:]...)
+		}
+		before := len(content)
+		var next int64
+		content, next, _ = b.unpackNext(content, at, b.known-b.length)
+		length := len(content) - before
+		if next == 0 || b.length+int64(length) > contentMax {
+			return 0
+		}
+		if last := len(b.spans) - 1; last >= 0 && b.spans[last].length+length <= spanMost {
+			b.spans[last].end = next
+			b.spans[last].length += length
+			b.length += int64(length)
+		} else {
+			b.add(at, next, length)
 		}
 		at = next
 	}
@@ -339,105 +385,169 @@ func (b *batch) sumBytes() int64 {
 	return 0
 }
 
-func (b *batch) forget() { b.held, b.history, b.next = [2]unpacked{}, nil, 0 }
-
-// unpack answers the content of a block, and whether that is all of it: of a damaged one it is what comes before the
-// damage.
-func (b *batch) unpack(number int) (content []byte, whole bool) {
-	block := &b.blocks[number]
-	if block.lost {
-		return nil, false
+// unpack unpacks a span, and says whether all of it is whole: of a damaged block the content is what comes before the
+// damage, and zeros. The memory of `into` is used.
+func (b *batch) unpack(into []byte, number int) (content []byte, whole bool) {
+	switch {
+	case b.exact:
+		return b.unpackExact(into, &b.spans[number])
+	case b.linked:
+		return b.unpackLinked(into, number)
 	}
-	if b.linked {
-		return b.unpackLinked(number)
-	}
-	return b.unpackAfter(nil, block)
+	return b.unpackThrough(into[:0], &b.spans[number])
 }
 
-func (b *batch) unpackAfter(history []byte, block *packed) (content []byte, whole bool) {
-	from := b.read(block.at, block.bytes)
-	if len(from) < block.bytes {
-		return nil, false
-	}
-	content, whole = b.expand(history, block, from, block.stored)
-	if block.exact && (!whole || len(content) != block.length) {
-		// The size may be what is damaged, which also says whether the block is stored as it is.
-		other, is := b.expand(history, block, from, !block.stored)
-		if is && len(other) == block.length {
-			return other, true
+// unpackExact unpacks a span that is one block.
+func (b *batch) unpackExact(into []byte, s *span) (content []byte, whole bool) {
+	content = into[:0]
+	bytes := s.end - s.at - 4 - b.sumBytes()
+	if bytes > 0 && bytes <= int64(b.blockMax) {
+		if from := b.file.bytes(s.at, 4+int(bytes)); from != nil {
+			stored := u32(from, 0)&storedBit != 0
+			content, whole = expand(into, from[4:], stored, s.length)
+			if !whole || len(content) != s.length {
+				// The size may be what is damaged, which also says whether the block is stored as it is.
+				other, is := expand(nil, from[4:], !stored, s.length)
+				if is && len(other) == s.length {
+					return other, true
+				}
+				whole = false
+			}
 		}
-		whole = false
 	}
-	return content, whole
+	return zeros(content, s.length), whole
 }
 
-func (b *batch) expand(history []byte, block *packed, from []byte, stored bool) (content []byte, whole bool) {
-	if stored && len(from) > block.length {
-		return nil, false
+// zeros appends zeros up to a length.
+func zeros(content []byte, length int) []byte {
+	return append(content, make([]byte, length-len(content))...)
+}
+
+// expand copies or decompresses a block to the memory of `into`; of a damaged one what comes before the damage.
+func expand(into, from []byte, stored bool, most int) (content []byte, whole bool) {
+	if stored && len(from) > most {
+		return into[:0], false
 	}
 	if stored {
-		return from, true
+		return append(into[:0], from...), true
 	}
-	room := make([]byte, len(history), len(history)+block.length)
-	copy(room, history)
-	content, err := decodeLZ4(room, from, block.length)
-	return content[len(history):], err == nil
+	if cap(into) < most {
+		into = make([]byte, 0, most)
+	}
+	content, err := decodeLZ4(into[:0], from, most)
+	return content, err == nil
 }
 
-// unpackLinked unpacks a block that reaches back into the ones before it, from the last one on that was unpacked.
-func (b *batch) unpackLinked(number int) (content []byte, whole bool) {
+// unpackThrough appends the content of a span of several blocks.
+func (b *batch) unpackThrough(content []byte, s *span) (all []byte, whole bool) {
+	before := len(content)
+	whole = true
+	for at := s.at; at < s.end; {
+		var right bool
+		content, at, right = b.unpackNext(content, at, b.known-s.start-int64(len(content)-before))
+		whole = whole && right
+		if at == 0 || len(content)-before > s.length {
+			// The file is not what it was.
+			content, whole = content[:before], false
+			break
+		}
+	}
+	return zeros(content, before+s.length), whole
+}
+
+// unpackNext appends the content of the block at a position, and answers where the next one is, 0 if there is no block.
+// A linked block reaches back into the content. A damaged block has as much content as is left of the frame's, or as a
+// block has at most; what it makes up to its damage comes first, then zeros.
+func (b *batch) unpackNext(content []byte, at, left int64) (all []byte, next int64, whole bool) {
+	head := b.file.bytes(at, 4)
+	if head == nil {
+		return content, 0, false
+	}
+	word, there := u32(head, 0), b.file.size-at-4
+	bytes := int64(word &^ storedBit)
+	if bytes == 0 || bytes > int64(b.blockMax) {
+		return content, 0, false
+	}
+	if bytes+b.sumBytes() > there {
+		bytes = there
+	}
+	if bytes <= 0 {
+		return content, 0, false
+	}
+	if next = at + 4 + bytes + b.sumBytes(); next > b.file.size {
+		next = b.file.size
+	}
+	from := b.file.bytes(at+4, int(bytes))
+	if word&storedBit != 0 {
+		return append(content, from...), next, true
+	}
+	// What is decoded is appended, as long as there is room behind what is there.
+	if cap(content)-len(content) < b.blockMax {
+		content = append(make([]byte, 0, 2*len(content)+b.blockMax), content...)
+	}
+	before, history := content, content
+	if !b.linked {
+		history = content[len(content):]
+	}
+	made, err := decodeLZ4(history, from, b.blockMax)
+	if err == nil {
+		return before[:len(before)+len(made)-len(history)], next, true
+	}
+	length := b.blockMax
+	if left > 0 {
+		length = b.least(left)
+	}
+	made, _ = decodeLZ4(history, from, length)
+	return zeros(before[:len(before)+len(made)-len(history)], len(before)+length), next, false
+}
+
+// unpackLinked unpacks a span whose blocks reach back into the ones before, from the last one on that was unpacked.
+func (b *batch) unpackLinked(into []byte, number int) (content []byte, whole bool) {
 	if number < b.next {
 		b.next, b.history = 0, nil
 	}
 	for {
-		block := &b.blocks[b.next]
-		content, whole := b.unpackAfter(b.history, block)
-		history := append(b.history, content...)
-		if !whole && !block.stored {
-			// What follows reaches into content that is gone; the checksums in the content find that out.
-			history = append(history, make([]byte, block.length-len(content))...)
+		// What follows a damaged block reaches into content that is gone; the checksums in the content find that out.
+		content, whole = b.unpackThrough(append(into[:0], b.history...), &b.spans[b.next])
+		before := len(b.history)
+		tail := content
+		if len(tail) > linkedBytes {
+			tail = tail[len(tail)-linkedBytes:]
 		}
-		if len(history) > linkedBytes {
-			history = append([]byte{}, history[len(history)-linkedBytes:]...)
+		b.history = append([]byte{}, tail...)
+		if b.next++; b.next > number {
+			return content[before:], whole
 		}
-		b.history = history
-		b.next++
-		if b.next > number {
-			return content, whole
-		}
+		into = content
 	}
 }
 
-// block answers the content of a block, zeros if it is damaged.
-func (b *batch) block(number int) []byte {
+// span answers the content of a span, zeros where it is damaged.
+func (b *batch) span(number int) []byte {
 	for _, held := range b.held {
-		if held.block == number+1 {
+		if held.span == number+1 {
 			return held.content
 		}
 	}
-	content, _ := b.unpack(number)
-	if len(content) < b.blocks[number].length {
-		content = append(make([]byte, 0, b.blocks[number].length), content...)[:b.blocks[number].length]
-	}
+	content, _ := b.unpack(b.held[b.turn].content, number)
 	b.held[b.turn] = unpacked{number + 1, content}
 	b.turn ^= 1
 	return content
 }
 
-// ReadAt reads from the content.
+// ReadAt reads from the content. An error is the file system's.
 func (b *batch) ReadAt(into []byte, at int64) (int, error) {
 	done := 0
-	for number := b.blockWith(at); done < len(into) && at < b.length; number++ {
-		rest := into[done:]
-		if number >= len(b.blocks) {
-			break
-		}
-		block := &b.blocks[number]
-		if at >= block.start+int64(block.length) {
+	for number := b.spanWith(at); done < len(into) && at < b.length && number < len(b.spans); number++ {
+		s := &b.spans[number]
+		if at >= s.start+int64(s.length) {
 			continue
 		}
-		n := copy(rest, b.block(number)[at-block.start:])
+		n := copy(into[done:], b.span(number)[at-s.start:])
 		done, at = done+n, at+int64(n)
+	}
+	if b.file.err != nil {
+		return done, b.file.err
 	}
 	if done < len(into) {
 		return done, io.EOF
@@ -445,40 +555,27 @@ func (b *batch) ReadAt(into []byte, at int64) (int, error) {
 	return done, nil
 }
 
-// blockWith answers the number of the block that has the content at a position.
-func (b *batch) blockWith(at int64) int {
-	low, high := 0, len(b.blocks)
-	for low < high {
-		if middle := (low + high) / 2; b.blocks[middle].start+int64(b.blocks[middle].length) <= at {
-			low = middle + 1
-		} else {
-			high = middle
-		}
-	}
-	return low
+// spanWith answers the number of the span that has the content at a position.
+func (b *batch) spanWith(at int64) int {
+	return sort.Search(len(b.spans), func(i int) bool { return b.spans[i].start+int64(b.spans[i].length) > at })
 }
 
-// packedAt reads the size in front of a block.
-func (b *batch) packedAt(at int64) packed {
-	head := b.read(at, 4)
-	if len(head) < 4 {
-		return packed{at: b.size}
-	}
-	size := u32(head, 0)
-	return packed{at: at + 4, bytes: int(size &^ (1 << 31)), stored: size>>31 != 0, length: b.blockMax}
-}
-
-// isRight says whether the checksum of a block is right. Readers do not need it: the checksums in the content say what
-// of it is right, also of a block that is damaged elsewhere.
-func (b *batch) isRight(number int) bool {
-	if number >= len(b.blocks) || b.blocks[number].bytes > 4<<20 {
+// vouches says whether the frame's header is right, and its first block. Readers do not need that: the checksums in the
+// content say what of it is right, also of a block that is damaged elsewhere.
+func (b *batch) vouches() bool {
+	head := b.read(b.headerBytes, 4)
+	if !b.headerRight || len(head) < 4 {
 		return false
 	}
-	block := &b.blocks[number]
-	if !b.sums {
-		_, whole := b.unpack(number)
-		return whole
+	word := u32(head, 0)
+	bytes := int(word &^ storedBit)
+	if bytes == 0 || bytes > b.blockMax {
+		return false
 	}
-	from := b.read(block.at, block.bytes+4)
-	return len(from) == block.bytes+4 && xxh32(from[:block.bytes]) == u32(from, block.bytes)
+	from := b.file.bytes(b.headerBytes+4, bytes+int(b.sumBytes()))
+	if from == nil || b.sums && xxh32(from[:bytes]) != u32(from, bytes) {
+		return false
+	}
+	_, whole := expand(nil, from[:bytes], word&storedBit != 0, b.blockMax)
+	return whole
 }

@@ -24,8 +24,7 @@ func recordAt(b []byte, opening []byte, lane uint32, position uint64) int {
 	if len(b) < recordBytes {
 		return 0
 	}
-	length := u32(b, 4)
-	size := (uint64(length) + recordBytes + 7) &^ 7
+	length, size := u32(b, 4), recordSize(b)
 	if size > uint64(len(b)) || !isZero(b[recordBytes+length:size]) {
 		return 0
 	}
@@ -39,17 +38,8 @@ func recordAt(b []byte, opening []byte, lane uint32, position uint64) int {
 	return int(size)
 }
 
-// recordSizeIn is the size of the record that begins where b does; 0 if b is too short for one.
-func recordSizeIn(b []byte) int {
-	if len(b) < recordBytes {
-		return 0
-	}
-	size := (uint64(u32(b, 4)) + recordBytes + 7) &^ 7
-	if size > uint64(len(b)) {
-		return 0
-	}
-	return int(size)
-}
+// recordSize is the size of the record that begins where b does.
+func recordSize(b []byte) uint64 { return (uint64(u32(b, 4)) + recordBytes + 7) &^ 7 }
 
 // A block is a block of a segment whose checksums and content are right. The payload is good until the segment's
 // window moves on.
@@ -77,7 +67,7 @@ type owner struct {
 	lanes                uint32
 }
 
-// headerIn reads a block's header. Nil: none is valid there. With anybody, the block is that of whatever segment.
+// headerIn reads a block's header. Nil: none is valid there. With `anybody` a block of any segment counts.
 func headerIn(b []byte, position int64, size int64, whose owner, anybody bool) *block {
 	if len(b) < blockBytes || string(b[:4]) != "WBLK" || crc(b[8:blockBytes]) != u32(b, 4) {
 		return nil
@@ -142,11 +132,10 @@ func (b *block) holds() bool {
 	case blockEvents, blockNotices:
 		rest := b.payload
 		for i := uint32(0); i < b.count; i++ {
-			size := recordSizeIn(rest)
-			if size == 0 {
+			if len(rest) < recordBytes || recordSize(rest) > uint64(len(rest)) {
 				return false
 			}
-			rest = rest[size:]
+			rest = rest[recordSize(rest):]
 		}
 		return len(rest) == 0
 	case blockDefinitions:
@@ -170,7 +159,6 @@ const sealBytes = 232
 
 // A seal is the last block of a sealed segment.
 type seal struct {
-	nextOffset  uint64
 	events      uint64
 	definitions []byte
 	totals      []byte
@@ -190,7 +178,7 @@ func (b *block) seal() *seal {
 		return nil
 	}
 	found := &seal{
-		nextOffset: u64(p, 0), events: u64(p, 8),
+		events:      u64(p, 8),
 		definitions: p[224:][:definitionBytes], totals: p[224+definitionBytes:][:16*totals],
 	}
 	if !areDefinitions(found.definitions, openingBytes(b.opening)) {

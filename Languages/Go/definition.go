@@ -17,7 +17,7 @@ const (
 )
 
 // A Definition says what the events of a type are called and have in their payload. All events of a type in an opening
-// share one, so the pointer serves as a key for what a program derives from it.
+// share one: the pointer may serve as a key until an event of another opening comes.
 type Definition struct {
 	Name       string
 	Tagged     bool   // events carry a tagged object in place of declared fields

@@ -1,8 +1,7 @@
 package weir
 
 import (
-	"fmt"
-	"io"
+	"errors"
 	"os"
 	"path/filepath"
 	"sort"
@@ -10,18 +9,58 @@ import (
 	"unsafe"
 )
 
-// list answers the names of the segments, in the order in which they are read. Of a segment that is there raw and as a
-// batch the raw one counts.
-func list(directory string) (names []segmentName, others map[string]bool, err error) {
-	opened, err := os.Open(directory)
+// listingsMost is how often a directory is listed until two listings are equal, and how often the reading goes back to
+// a new listing without an event in between. A busy writer renames some ten files a second.
+const listingsMost = 1000
+
+// list lists the directory. One listing may miss a file that is renamed meanwhile; two equal ones do not.
+func (l *Log) list() error {
+	names, err := settled(func() ([]string, error) {
+		opened, err := os.OpenFile(l.directory, os.O_RDONLY|syscall.O_DIRECTORY, 0)
+		if err != nil {
+			return nil, err
+		}
+		defer opened.Close()
+		return opened.Readdirnames(-1)
+	})
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	defer opened.Close()
-	found, err := opened.Readdirnames(-1)
-	if err != nil {
-		return nil, nil, err
+	l.names, l.others = sortOut(names)
+	return nil
+}
+
+// settled lists names until two listings have the same segments.
+func settled(list func() ([]string, error)) (names []string, err error) {
+	var before []segmentName
+	for i := 0; i <= listingsMost; i++ {
+		if names, err = list(); err != nil {
+			return nil, err
+		}
+		segments, _ := sortOut(names)
+		if i > 0 && areEqual(before, segments) {
+			break
+		}
+		before = segments
 	}
+	return names, nil
+}
+
+func areEqual(one, other []segmentName) bool {
+	if len(one) != len(other) {
+		return false
+	}
+	for i, name := range one {
+		if name != other[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// sortOut answers the names of the segments, in the order in which they are read, and the other names. Of a segment
+// that is there raw and as a batch the raw one counts.
+func sortOut(found []string) (names []segmentName, others map[string]bool) {
 	others = map[string]bool{}
 	raw := map[uint64]bool{}
 	for _, name := range found {
@@ -44,48 +83,36 @@ func list(directory string) (names []segmentName, others map[string]bool, err er
 		}
 		return kept[i].sealed && !kept[j].sealed
 	})
-	return kept, others, nil
-}
-
-// readFile answers the first bytes of a file of the directory: count at most, nil if there is none.
-func (l *Log) readFile(name string, count int) []byte {
-	if !l.others[name] {
-		return nil
-	}
-	file, err := os.Open(filepath.Join(l.directory, name))
-	if err != nil {
-		return nil
-	}
-	defer file.Close()
-	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
-	bytes := make([]byte, count)
-	n, _ := io.ReadFull(file, bytes)
-	return bytes[:n]
+	return kept, others
 }
 
 // lockID is the log's id as the lock file has it; 0 if that has none to tell.
-func (l *Log) lockID() uint64 {
-	b := l.readFile("lock", 64)
-	if len(b) < 64 || string(b[:8]) != "WEIRLOCK" || crc(b[:12], b[16:]) != u32(b, 12) {
-		return 0
+func (l *Log) lockID() (uint64, error) {
+	b, err := l.readFile("lock", 64)
+	if err != nil || len(b) < 64 || string(b[:8]) != "WEIRLOCK" || crc(b[:12], b[16:]) != u32(b, 12) {
+		return 0, err
 	}
-	return u64(b, 16)
+	return u64(b, 16), nil
 }
 
 // isLive says whether a process has the log open: it holds an open-file-description lock on the lock file.
-func (l *Log) isLive() bool {
-	file, err := os.Open(filepath.Join(l.directory, "lock"))
+func (l *Log) isLive() (bool, error) {
+	file, _, err := openPlain(filepath.Join(l.directory, "lock"))
+	if isAbsent(err) {
+		return false, nil
+	}
 	if err != nil {
-		return false
+		return false, l.fault(err)
 	}
 	defer file.Close()
 	const getOpenFileDescriptionLock = 36 // F_OFD_GETLK, which package syscall has no name for
-	lock := syscall.Flock_t{Type: syscall.F_RDLCK}
+	lock := syscall.Flock_t{Type: syscall.F_WRLCK}
 	_, _, errno := syscall.Syscall(syscall.SYS_FCNTL, file.Fd(), getOpenFileDescriptionLock,
 		uintptr(unsafe.Pointer(&lock)))
-	return errno == 0 && lock.Type != syscall.F_UNLCK
+	if errno != 0 {
+		return false, l.fault(errno)
+	}
+	return lock.Type != syscall.F_UNLCK, nil
 }
 
 // A startSlot is what the file `start` says: where the log begins.
@@ -99,13 +126,33 @@ const (
 	startForeign = "the file that says what was removed is of another log: what retention removed counts as missing"
 )
 
-// readStart reads `start`. The zero slot says that there is none; then a problem, or that a newer version wrote it, is
-// told.
-func (l *Log) readStart() (slot startSlot, problem string, newer bool) {
-	if !l.others["start"] {
-		return startSlot{}, "", false
+// readStart reads `start`. The zero slot says that there is none, or that the file has a problem, which is told. An
+// error wraps ErrVersion if a newer version wrote the file.
+func (l *Log) readStart() (slot startSlot, problem string, err error) {
+	// A live log may write a slot during a read, but not twice in a row: that takes two syncs of the disk.
+	for i := 0; i < 3; i++ {
+		b, err := l.readFile("start", 8192)
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+			return startSlot{}, "", nil
+		case errors.Is(err, errNotPlain):
+			return startSlot{}, startDamaged, nil
+		case err != nil:
+			return startSlot{}, "", l.fault(err)
+		}
+		slot, newer := newestSlot(b)
+		if newer {
+			return startSlot{}, "", l.newer("start")
+		}
+		if slot.sequence != 0 {
+			return slot, "", nil
+		}
 	}
-	b := l.readFile("start", 8192)
+	return startSlot{}, startDamaged, nil
+}
+
+// newestSlot answers the valid slot with the highest sequence; zeros if neither is valid.
+func newestSlot(b []byte) (slot startSlot, newer bool) {
 	for at := 0; at+512 <= len(b) && at <= 4096; at += 4096 {
 		s := b[at:][:512]
 		if string(s[:8]) != "WEIRSTRT" {
@@ -114,7 +161,7 @@ func (l *Log) readStart() (slot startSlot, problem string, newer bool) {
 		right := crc(s[:12], s[16:]) == u32(s, 12)
 		found := startSlot{u64(s, 16), u64(s, 24), u64(s, 104)}
 		if major := u16(s, 8); major == 2 || right && (major > 2 || found.sequence != 0 && u64(s, 80) != 0) {
-			return startSlot{}, "", true
+			return startSlot{}, true
 		}
 		if !right || found.sequence == 0 || found.firstOffset >= offsetMax {
 			continue
@@ -128,120 +175,61 @@ func (l *Log) readStart() (slot startSlot, problem string, newer bool) {
 			slot = found
 		}
 	}
-	if slot.sequence == 0 {
-		return slot, startDamaged, false
-	}
-	return slot, "", false
-}
-
-// A locator says where the ring is, if not in the log's directory.
-type locator struct {
-	opening, number, nextOffset, logID uint64
-	homeInode, homeBornNS              uint64
-	inUse                              bool
-	path                               string
-}
-
-// readLocator reads `ring.at`. Without the file all three answers are nothing.
-func (l *Log) readLocator() (found *locator, damaged, newer bool) {
-	if !l.others["ring.at"] {
-		return nil, false, false
-	}
-	b := l.readFile("ring.at", 4096)
-	if len(b) < 4096 || string(b[:8]) != "WEIRLOCA" {
-		return nil, true, false
-	}
-	right := crc(b[:12], b[16:]) == u32(b, 12)
-	if major := u16(b, 8); major == 2 || major > 2 && right || right && u64(b, 56) != 0 {
-		return nil, false, true
-	}
-	count, state := u32(b, 68), u32(b, 64)
-	if !right || count < 1 || count > 3999 || state < 1 || state > 2 {
-		return nil, true, false
-	}
-	path := b[96:][:count]
-	if path[0] != '/' || !isZero(b[96+count:]) {
-		return nil, true, false
-	}
-	for _, c := range path {
-		if c == 0 {
-			return nil, true, false
-		}
-	}
-	return &locator{
-		opening: u64(b, 16), number: u64(b, 24), homeInode: u64(b, 32), homeBornNS: u64(b, 40), nextOffset: u64(b, 48),
-		inUse: state == 1, logID: u64(b, 88), path: string(path),
-	}, false, false
-}
-
-// isForeign says whether a locator is another log's: the lock and a ring that lies here agree on an id that it has not.
-func (l *Log) isForeign(at *locator) bool {
-	here, _, _ := openRing(filepath.Join(l.directory, "ring"))
-	defer here.close()
-	return here != nil && here.logID != at.logID && here.logID == l.lockID()
-}
-
-// isHome says whether a locator lies in the directory that it was made for, and not in a copy.
-func (l *Log) isHome(at *locator) bool {
-	info, err := os.Stat(l.directory)
-	if err != nil {
-		return false
-	}
-	status, is := info.Sys().(*syscall.Stat_t)
-	if !is || status.Ino != at.homeInode {
-		return false
-	}
-	born, known := bornNS(l.directory)
-	return !known || at.homeBornNS == 0 || born == at.homeBornNS
-}
-
-func (at *locator) ringPath() string {
-	return filepath.Join(at.path, fmt.Sprintf("weir-%016x.ring", at.number))
+	return slot, false
 }
 
 // findID finds the log's id: the first that a second file says, or else the first that one says.
-func (l *Log) findID(at *locator, start startSlot) uint64 {
-	ids := []uint64{l.lockID()}
-	for _, ring := range []*ring{l.ring, l.stray} {
-		if ring != nil {
-			ids = append(ids, ring.logID)
-		}
+func (l *Log) findID(start startSlot) (uint64, error) {
+	place := l.findRing()
+	place.ring.close()
+	files := []func() (uint64, error){
+		l.lockID,
+		func() (uint64, error) { return place.logID, place.err },
+		func() (uint64, error) { return place.locatorID(), nil },
+		func() (uint64, error) { return start.logID, nil },
 	}
-	if at != nil {
-		ids = append(ids, at.logID)
-	}
-	ids = append(ids, start.logID)
 	if count := len(l.names); count > 0 {
-		ids = append(ids, l.segmentID(l.names[count-1]))
-		if count > 1 {
-			ids = append(ids, l.segmentID(l.names[0]))
-		}
+		files = append(files, func() (uint64, error) { return l.segmentID(l.names[count-1]) })
+	}
+	if len(l.names) > 1 {
+		files = append(files, func() (uint64, error) { return l.segmentID(l.names[0]) })
 	}
 	var first uint64
 	asked := map[uint64]bool{}
-	for _, id := range ids {
+	for _, ask := range files {
+		id, err := ask()
+		if err != nil && !saysNothing(err) {
+			return 0, l.fault(err)
+		}
 		if id == 0 {
 			continue
 		}
 		if asked[id] {
-			return id
+			return id, nil
 		}
 		asked[id] = true
 		if first == 0 {
 			first = id
 		}
 	}
-	return first
+	return first, nil
 }
 
-func (l *Log) segmentID(name segmentName) uint64 {
+// saysNothing says whether an error means that a file is none of a log's, or that nobody can read the file. Any other
+// error is answered: the file may have the only id.
+func saysNothing(err error) bool {
+	return isAbsent(err) || errors.Is(err, errDamaged) || errors.Is(err, errVanished) || errors.Is(err, ErrVersion) ||
+		errors.Is(err, syscall.EACCES) || errors.Is(err, syscall.ENOTDIR)
+}
+
+func (l *Log) segmentID(name segmentName) (uint64, error) {
 	s, err := openSegment(l.directory, name)
 	if err != nil {
-		return 0
+		return 0, err
 	}
 	defer s.close()
 	if !s.valid || s.isNewer() {
-		return 0 // what a newer version wrote says nothing
+		return 0, nil // what a newer version wrote says nothing
 	}
-	return s.whose.logID
+	return s.whose.logID, nil
 }

@@ -2,6 +2,7 @@ package weir
 
 import (
 	"encoding/binary"
+	"errors"
 	"os"
 	"strings"
 )
@@ -29,8 +30,11 @@ type item struct {
 // lanes are a dead writer's lanes, read one after the other.
 type lanes struct {
 	ring      *ring
+	place     ringPlace
 	said      *word
+	controls  []laneControl // of all lanes, as they were when nobody was at work
 	otherBoot bool
+	empty     bool
 	lane      uint32 // the next one
 	current   uint32 // that of the items
 	items     []item
@@ -81,81 +85,141 @@ func isOtherBoot(id [16]byte) bool {
 	return id != running || id == [16]byte{}
 }
 
-// beginLanes finds out what the lanes have to give.
+// beginLanes goes on behind the segments, if no writer is at work.
 func (l *Log) beginLanes() {
 	l.stage = stageDone
-	r := l.ring
-	if l.ringNewer {
-		l.err = l.newer("ring")
-		return
-	}
-	// A writer that lived when the reading began may have drained more since, and died.
-	if l.live || l.isLive() {
-		return
-	}
-	if l.ringDamaged {
-		l.passOver(Skip{First: l.expected, File: "ring", Reason: "the ring is damaged"})
-		return
-	}
-	if r == nil {
-		if l.locator != nil && !l.locator.inUse {
-			l.endAtClose(l.locator)
-		} else if len(l.visited) > 0 && l.others["lock"] && !l.isRingBeingMade() {
-			// A copy of segments alone lacks no ring, nor does a log whose writer died while it made one.
-			l.passOver(Skip{First: l.expected, File: "ring",
-				Reason: "the ring is missing: events that no segment had yet are lost"})
-		}
-		return
-	}
-	anothers, err := l.isAnothers(r.logID, r.opening, r.baseOffset, r.closed)
-	if err != nil {
+	live, err := l.isLive()
+	if err != nil || live {
 		l.err = err
 		return
 	}
-	if anothers {
-		l.passOver(Skip{First: l.expected, File: "ring", Reason: "the ring is of another opening, or of another log"})
-		return
+	place := l.findRing()
+	begin, err := l.endOf(&place)
+	still := false
+	if err == nil {
+		still, err = l.isStill(&place)
 	}
-	// Of another boot and not closed: no two pages need be of one moment. Closed: there is nothing to give.
-	otherBoot, empty := l.otherBoot && !r.closed, l.otherBoot && r.closed
-	said, err := l.wordOn(r, otherBoot)
-	if err != nil {
-		l.err = err
-		return
-	}
-	if !r.clockKnown {
-		r.clock = said.clock
-	}
-	offset := said.end
-	if r.logEnd > r.baseOffset && r.logEnd <= openingMax {
-		offset = max64(offset, r.logEnd)
-	} else {
-		offset = max64(offset, r.baseOffset)
-	}
-	l.askedRing = false
-	l.lanes = &lanes{ring: r, said: said, otherBoot: otherBoot, offset: offset}
-	if otherBoot && !said.leftOut {
-		l.lanes.offset += restartOffsets
-		l.lanes.notice(typeHole, holePayload(holeUnknown, noLane, 0, -1))
-		l.leaveOut(l.lanes.offset, "ring")
-	} else {
-		l.missing(offset, Skip{File: "ring", Reason: "missing before the lanes"})
-	}
-	if !empty {
-		l.stage = stageLanes
-	}
-}
-
-// endAtClose ends a log whose ring was removed by a close.
-func (l *Log) endAtClose(at *locator) {
-	anothers, err := l.isAnothers(at.logID, at.opening, at.nextOffset, true)
 	switch {
 	case err != nil:
 		l.err = err
-	case anothers:
-		l.passOver(Skip{First: l.expected, File: "ring.at", Reason: "the locator is of another opening, or of another log"})
+	case still:
+		begin()
 	default:
-		l.missing(at.nextOffset, Skip{File: "ring.at", Reason: "missing before the ring's close"})
+		l.backToSegments()
+	}
+	if l.lanes == nil {
+		place.ring.close()
+	}
+}
+
+// isStill says whether no writer has been at work since the directory was listed and the ring was looked for.
+func (l *Log) isStill(place *ringPlace) (bool, error) {
+	names := l.names
+	if err := l.list(); err != nil || !areEqual(names, l.names) {
+		return false, err
+	}
+	return l.isCurrent(place)
+}
+
+// backToSegments reads on in the segments: a writer has been at work, and took what was in the lanes into segments,
+// under the same offsets.
+func (l *Log) backToSegments() {
+	l.endLanes()
+	l.stage, l.listedLast = stageSegments, true
+	l.listAnew()
+}
+
+func (l *Log) endLanes() {
+	if l.lanes != nil {
+		l.lanes.place.ring.close()
+		l.lanes = nil
+	}
+}
+
+// endOf finds out how the log goes on behind its segments. Until begin is called nothing is told, and nothing changes.
+func (l *Log) endOf(place *ringPlace) (begin func(), err error) {
+	tell := func(file string, problem error) func() {
+		return func() { l.passOver(Skip{First: l.expected, File: file, Reason: problem.Error()}) }
+	}
+	r := place.ring
+	switch {
+	case errors.Is(place.err, errDamaged):
+		return tell("ring", place.err), nil
+	case errors.Is(place.err, errVanished):
+		return tell("ring.at", place.err), nil
+	case errors.Is(place.err, ErrVersion):
+		return nil, place.err
+	case place.err != nil:
+		return nil, l.fault(place.err)
+	case r == nil && place.locator != nil && !place.locator.inUse:
+		at := place.locator
+		anothers, err := l.isAnothers(at.logID, at.opening, at.nextOffset, true)
+		if anothers {
+			return tell("ring.at", errAnothers), err
+		}
+		return func() {
+			l.passOverRemoved(at.nextOffset)
+			l.missing(at.nextOffset, Skip{File: "ring.at", Reason: "missing before the ring's close"})
+		}, err
+	case r == nil && len(l.visited) > 0 && l.others["lock"] && !place.isBeingMade():
+		// A copy of segments alone lacks no ring, nor does a log whose writer died while it made one.
+		return tell("ring", errNoRing), nil
+	case r == nil:
+		return func() {}, nil
+	}
+	anothers, err := l.isAnothers(r.logID, r.opening, r.baseOffset, r.closed)
+	if err != nil {
+		return nil, err
+	}
+	if anothers {
+		return tell("ring", errAnothers), nil
+	}
+	n, err := l.lanesOf(place)
+	return func() { l.useLanes(n) }, err
+}
+
+// lanesOf finds out where the lanes begin, and what their control pages say.
+func (l *Log) lanesOf(place *ringPlace) (*lanes, error) {
+	r := place.ring
+	// Of another boot and not closed: no two pages need be of one moment. Closed: there is nothing to give.
+	otherBoot := isOtherBoot(r.bootID)
+	n := &lanes{ring: r, place: *place, otherBoot: otherBoot && !r.closed, empty: otherBoot && r.closed}
+	var err error
+	if n.said, err = l.wordOn(r, n.otherBoot); err != nil {
+		return nil, err
+	}
+	if !r.clockKnown {
+		r.clock = n.said.clock
+	}
+	n.offset = max64(n.said.end, r.baseOffset)
+	if r.logEnd > r.baseOffset && r.logEnd <= openingMax {
+		n.offset = max64(n.said.end, r.logEnd)
+	}
+	for lane := uint32(0); lane < r.laneCount && !n.empty; lane++ {
+		n.controls = append(n.controls, r.control(lane, n.otherBoot))
+	}
+	if r.window.err != nil {
+		return nil, l.fault(r.window.err)
+	}
+	return n, nil
+}
+
+// useLanes goes to the first offset of the lanes.
+func (l *Log) useLanes(n *lanes) {
+	l.lanes, l.askedRing = n, false
+	if n.otherBoot && !n.said.leftOut {
+		n.offset += restartOffsets
+		n.notice(typeHole, holePayload(holeUnknown, noLane, 0, -1))
+		l.passOverRemoved(n.offset)
+		l.leaveOut(n.offset, "ring")
+	} else {
+		l.passOverRemoved(n.offset)
+		l.missing(n.offset, Skip{File: "ring", Reason: "missing before the lanes"})
+	}
+	if n.empty {
+		l.endLanes()
+	} else {
+		l.stage = stageLanes
 	}
 }
 
@@ -170,15 +234,16 @@ func (l *Log) nextInLanes() bool {
 	n := l.lanes
 	for {
 		if len(n.items) == 0 {
-			if !n.listNext() {
-				l.stage = stageDone
+			more := n.listNext()
+			if !l.isGoingOn() {
 				return false
 			}
-			if err := n.ring.window.err; err != nil {
-				l.err = l.fault(err)
-				return false
+			if more {
+				continue
 			}
-			continue
+			l.endLanes()
+			l.stage = stageDone
+			return false
 		}
 		next := n.items[0]
 		n.items = n.items[1:]
@@ -192,8 +257,15 @@ func (l *Log) nextInLanes() bool {
 		}
 		offset := n.offset
 		n.offset++
-		// A damaged block may claim the offset; a record that changed since it was listed is none.
-		if offset < l.expected || record == nil {
+		// A damaged block may claim the offset.
+		if offset < l.expected {
+			continue
+		}
+		if record == nil {
+			if !l.isGoingOn() {
+				return false
+			}
+			l.passOver(Skip{First: offset, Count: 1, File: "ring", Reason: "the ring changed while it was read"})
 			continue
 		}
 		record = append(n.copied[:0], record...) // the ring's window may move on while definitions are looked for
@@ -201,9 +273,28 @@ func (l *Log) nextInLanes() bool {
 		l.define(id.Opening, u32(record, 8))
 		l.event.set(record, id, &n.ring.clock, &l.definitions)
 		l.event.Offset, l.event.BootID, l.event.Host = offset, n.ring.bootID, ""
-		l.expected = n.offset
+		l.expected, l.listings = n.offset, 0
 		return true
 	}
+}
+
+// isGoingOn says whether the lanes are as they were. If a writer has been at work meanwhile, what was listed last is
+// not to be believed, and the reading goes back to the segments.
+func (l *Log) isGoingOn() bool {
+	n := l.lanes
+	if err := n.ring.window.err; err != nil {
+		l.err = l.fault(err)
+		return false
+	}
+	current, err := l.isCurrent(&n.place)
+	if err != nil {
+		l.err = l.fault(err)
+		return false
+	}
+	if !current {
+		l.backToSegments()
+	}
+	return current
 }
 
 // listNext lists the items of the next lane, or, after the last one, the gap records that are due. False: that was all.
@@ -248,7 +339,7 @@ type lane struct {
 
 // list lists what a lane has.
 func (n *lanes) list(number uint32) {
-	c := n.ring.control(number, n.otherBoot)
+	c := n.controls[number]
 	l := &lane{lanes: n, number: number, tail: c.tail, head: c.head, evictedTo: c.evictedTo, total: c.evictions}
 	l.told = n.said.reported(number, reasonOverwritten, c.reported[reasonOverwritten])
 	l.count, l.countKnown = n.said.countOf(number)
@@ -463,7 +554,7 @@ func (n *lanes) listGaps() {
 		if !n.otherBoot && lane >= r.lanesInPlay {
 			continue
 		}
-		c := r.control(lane, n.otherBoot)
+		c := n.controls[lane]
 		n.listGapsOf(lane, &c.dropped, &c.reported)
 	}
 	n.listGapsOf(noLane, &r.dropped, &r.reported)

@@ -16,11 +16,13 @@ func (l *Log) isAnothers(logID, opening, base uint64, closed bool) (bool, error)
 		if s == nil {
 			continue
 		}
-		owns, hasWord := l.ask(s, opening, base, closed)
-		err = s.window.err
+		owns, hasWord, err := l.ask(s, opening, base, closed)
+		if err == nil && s.window.err != nil {
+			err = l.fault(s.window.err)
+		}
 		s.close()
 		if err != nil {
-			return false, l.fault(err)
+			return false, err
 		}
 		if !hasWord {
 			continue
@@ -43,40 +45,45 @@ func (l *Log) openKnown(name segmentName) (*segment, error) {
 }
 
 // ask asks a segment whether the ring is the log's.
-func (l *Log) ask(s *segment, opening, base uint64, closed bool) (owns, hasWord bool) {
-	if s.sealed && s.baseOffset != s.base || !s.sealed && l.isSealedToo(s) {
-		return false, false
+func (l *Log) ask(s *segment, opening, base uint64, closed bool) (owns, hasWord bool, err error) {
+	if s.sealed && s.baseOffset != s.base {
+		return false, false, nil
+	}
+	if !s.sealed {
+		if sealed, err := l.isSealedToo(s); err != nil || sealed {
+			return false, false, err
+		}
 	}
 	// Segments are collected while the ring is closed, and have no event of any ring here.
 	if s.whose.opening == opening || s.collected && closed {
-		return true, true
+		return true, true, nil
 	}
 	recovered := s.headerValid && s.flags&flagRecovered != 0
 	if !s.sealed && !recovered {
-		return false, true
+		return false, true, nil
 	}
 	hasEvents, end := s.contents()
 	// An opening makes its ring after all earlier segments are sealed, and its offsets start after theirs.
 	if s.sealed && end <= base {
-		return true, true
+		return true, true, nil
 	}
-	return false, !recovered || hasEvents
+	return false, !recovered || hasEvents, nil
 }
 
 // isSealedToo says whether an active segment is there under its sealed name as well.
-func (l *Log) isSealedToo(s *segment) bool {
+func (l *Log) isSealedToo(s *segment) (bool, error) {
 	for _, name := range l.names {
 		if !name.sealed || name.base != s.base {
 			continue
 		}
 		sealed, err := l.openKnown(name)
 		if err != nil || sealed == nil {
-			return false
+			return false, err
 		}
 		defer sealed.close()
-		return sealed.whose.salt == s.whose.salt
+		return sealed.whose.salt == s.whose.salt, nil
 	}
-	return false
+	return false, nil
 }
 
 // contents says whether a segment holds events, and the offset after its last one.
@@ -88,7 +95,7 @@ func (s *segment) contents() (hasEvents bool, end uint64) {
 	}
 	end = s.baseOffset
 	for {
-		b, damage := s.step(0)
+		b, damage := s.step(0, true)
 		switch {
 		case b != nil:
 			hasEvents = hasEvents || b.kind == blockEvents

@@ -7,6 +7,7 @@ import (
 
 const (
 	ringHeaderBytes  = 4096
+	ringFixedBytes   = 512 // they never change
 	laneControlBytes = 4096
 	recordMax        = 1<<20 + 32
 	reasons          = 16
@@ -23,7 +24,9 @@ const reasonOverwritten = 8
 // A ring is the ring's file, open: the lanes, with the events that are captured and not yet in a segment.
 type ring struct {
 	file *os.File
+	info os.FileInfo
 	window
+	fixed [ringFixedBytes]byte
 
 	opening, logID, baseOffset, logEnd uint64
 	laneCount, overflowLanes           uint32
@@ -38,36 +41,38 @@ type ring struct {
 	dropped, reported                  [reasons]uint64 // of captures without a lane
 }
 
-// openRing opens a ring. Without a file, ring is nil and nothing else is said.
-func openRing(path string) (found *ring, damaged, newer bool) {
-	file, err := os.Open(path)
-	if os.IsNotExist(err) {
-		return nil, false, false
-	}
+// openRing opens a ring. An error is errDamaged if the file is no valid ring, ErrVersion if a newer version wrote the
+// ring, or the file system's.
+func openRing(path string) (*ring, error) {
+	file, info, err := openPlain(path)
 	if err != nil {
-		return nil, true, false
+		return nil, err
 	}
-	info, err := file.Stat()
-	if err != nil || !info.Mode().IsRegular() {
+	r := &ring{file: file, info: info, window: window{from: file, size: info.Size()}}
+	if err := r.read(); err != nil {
 		file.Close()
-		return nil, true, false
+		return nil, err
 	}
-	r := &ring{file: file, window: window{from: file, size: info.Size()}}
+	return r, nil
+}
+
+func (r *ring) read() error {
 	head := r.bytes(0, ringHeaderBytes)
-	if head == nil || string(head[:8]) != "WEIRRING" {
-		file.Close()
-		return nil, true, false
+	if r.window.err != nil {
+		return r.window.err
 	}
+	if head == nil || string(head[:8]) != "WEIRRING" {
+		return errDamaged
+	}
+	copy(r.fixed[:], head)
 	right := crc(head[16:512]) == u32(head, 12)
 	if major := u16(head, 8); major == 2 || major > 2 && !right || right && u64(head, 96) != 0 {
-		file.Close()
-		return nil, false, true
+		return ErrVersion
 	}
 	if !right || !r.use(head) {
-		file.Close()
-		return nil, true, false
+		return errDamaged
 	}
-	return r, false, false
+	return nil
 }
 
 // use takes the header over, if it is valid.
@@ -167,12 +172,10 @@ func (r *ring) record(lane uint32, position uint64) []byte {
 	if head == nil {
 		return nil
 	}
-	length := uint64(u32(head, 4))
-	if length > r.recordBytes-recordBytes {
+	if uint64(u32(head, 4)) > r.recordBytes-recordBytes {
 		return nil
 	}
-	size := (length + recordBytes + 7) &^ 7
-	record := r.bytes(at, int(size))
+	record := r.bytes(at, int(recordSize(head)))
 	if record == nil || recordAt(record, openingBytes(r.opening), lane, position) == 0 {
 		return nil
 	}

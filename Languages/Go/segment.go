@@ -10,6 +10,9 @@ import (
 
 const segmentHeaderBytes = 512
 
+// baseDigits is how many digits a segment's name begins with.
+const baseDigits = 20
+
 const (
 	flagRecovered = 1 // a segment with what recovery drained from the lanes
 	flagLeftOut   = 2 // the offsets before the segment were left out
@@ -29,7 +32,7 @@ type segmentName struct {
 func parseSegmentName(name string) (segmentName, bool) {
 	digits, suffix, dot := strings.Cut(name, ".")
 	parsed := segmentName{name: name, sealed: suffix != "weir.active", batch: suffix == "weir.lz4"}
-	if !dot || len(digits) != 20 || suffix != "weir" && !parsed.batch && parsed.sealed {
+	if !dot || len(digits) != baseDigits || suffix != "weir" && !parsed.batch && parsed.sealed {
 		return parsed, false
 	}
 	for _, digit := range digits {
@@ -70,23 +73,18 @@ type segment struct {
 
 // openSegment opens a segment. A file without a valid header or block has valid false.
 func openSegment(directory string, name segmentName) (*segment, error) {
-	file, err := os.Open(filepath.Join(directory, name.name))
+	file, info, err := openPlain(filepath.Join(directory, name.name))
 	if err != nil {
-		return nil, err
-	}
-	info, err := file.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		file.Close()
-		return &segment{segmentName: name}, nil
-	}
-	if err != nil {
-		file.Close()
 		return nil, err
 	}
 	s := &segment{segmentName: name, file: file, size: info.Size()}
 	s.window = window{from: file, size: s.size}
 	if name.batch {
 		s.batch = openBatch(file, s.size)
+		if err := s.batch.file.err; err != nil {
+			file.Close()
+			return nil, err
+		}
 		s.size = s.batch.length
 		s.window = window{from: s.batch, size: s.size}
 	}
@@ -220,7 +218,7 @@ func (s *segment) blockAt(at int64, whose owner, anybody bool) *block {
 	return found
 }
 
-// findMagic answers the first position, from one on, at which a block's magic lies; -1 if there is none.
+// findMagic answers the first position, from `at` on, at which a block's magic lies; -1 if there is none.
 func (s *segment) findMagic(at int64) int64 {
 	for {
 		// Not less than a magic is asked for, so that one across the end of the window is seen.
@@ -241,8 +239,8 @@ func (s *segment) findMagic(at int64) int64 {
 	}
 }
 
-// findBlock answers the first valid block from a position on, a multiple of 8; nil if there is none. With anybody the
-// block is that of whatever segment.
+// findBlock answers the first valid block from a position on, a multiple of 8; nil if there is none. With `anybody` a
+// block of any segment counts.
 func (s *segment) findBlock(at int64, anybody bool) *block {
 	for ; ; at += 8 {
 		if at = s.findMagic(at); at < 0 {
@@ -262,9 +260,29 @@ type damage struct {
 	isBroken      bool // of a tail: a kill does not leave such bytes
 }
 
+// refresh has the next look at a segment that is not sealed see the file as it is then: its writer fills it in place.
+func (s *segment) refresh() {
+	info, err := s.file.Stat()
+	if err != nil {
+		s.window.fail(err)
+		return
+	}
+	s.size = info.Size()
+	s.window.size, s.window.held = s.size, s.window.held[:0]
+}
+
+// again is the segment from its first block on, in the same open file.
+func (s *segment) again() *segment {
+	again := *s
+	again.window = window{from: s.window.from, size: s.size}
+	again.next, again.following = s.start, s.baseOffset
+	return &again
+}
+
 // step goes to the next valid block, or to the damage before it, which at the end is the tail. Blocks of events below
-// the offset `passed` are passed over by their headers.
-func (s *segment) step(passed uint64) (*block, damage) {
+// the offset `passed` are passed over by their headers. Without `resync` all that is no valid block is the tail: what
+// lies behind it is not looked at, because a writer may be at work, and write the block before the blocks behind it.
+func (s *segment) step(passed uint64, resync bool) (*block, damage) {
 	for s.following < passed {
 		head := s.headerAt(s.next)
 		if head == nil || head.count == 0 || head.nextOffset() > passed {
@@ -272,15 +290,35 @@ func (s *segment) step(passed uint64) (*block, damage) {
 		}
 		s.next, s.following = head.end(), max64(s.following, head.nextOffset())
 	}
-	b := s.blockAt(s.next, s.whose, false)
-	if b != nil {
-		s.next, s.following = b.end(), max64(s.following, b.nextOffset())
+	if b := s.nextBlock(); b != nil {
 		return b, damage{}
 	}
-	found := damage{position: s.next, end: s.size, first: s.following}
-	if b = s.findBlock(s.next, false); b == nil {
+	found := damage{position: s.next, end: s.size, first: s.following, isTail: true}
+	if !s.sealed {
+		// Valid blocks never change. A block that was not valid may have been written since.
+		s.refresh()
+		if b := s.nextBlock(); b != nil {
+			return b, damage{}
+		}
+		found.end = s.size
+	}
+	if !resync {
+		return nil, found
+	}
+	b := s.findBlock(s.next, false)
+	if b != nil && !s.sealed {
+		// A recovery may have written the block meanwhile; the block behind it came later.
+		at, base := b.position, b.baseOffset
+		s.refresh()
+		if now := s.nextBlock(); now != nil {
+			return now, damage{}
+		}
+		b = &block{position: at, baseOffset: base}
+	}
+	if b == nil {
 		return nil, s.tail(found)
 	}
+	found.isTail = false
 	found.end = b.position
 	if b.baseOffset > s.following {
 		found.count = b.baseOffset - s.following
@@ -290,9 +328,17 @@ func (s *segment) step(passed uint64) (*block, damage) {
 	return nil, found
 }
 
+// nextBlock answers the block that comes next, and goes behind it; nil if there is no valid one.
+func (s *segment) nextBlock() *block {
+	b := s.blockAt(s.next, s.whose, false)
+	if b != nil {
+		s.next, s.following = b.end(), max64(s.following, b.nextOffset())
+	}
+	return b
+}
+
 // tail says what is missing behind the last block.
 func (s *segment) tail(found damage) damage {
-	found.isTail = true
 	if broken := s.brokenAt(s.next); broken != nil {
 		found.isBroken = true
 		if end := broken.nextOffset(); end > s.following {
@@ -346,7 +392,7 @@ func (s *segment) brokenAt(at int64) *block {
 
 // isNewer says whether the segment is of a newer version, whose bytes may mean something else.
 func (s *segment) isNewer() bool {
-	if s.batch != nil && s.batch.index != nil && s.batch.index.flags&^flagColumns != 0 {
+	if s.batch != nil && s.batch.isNewer {
 		return true
 	}
 	if !s.headerValid {
@@ -358,7 +404,7 @@ func (s *segment) isNewer() bool {
 	if s.major < 2 {
 		return false
 	}
-	if s.batch != nil && (s.batch.index != nil || !s.batch.headerRight || !s.batch.isRight(0)) {
+	if s.batch != nil && (s.batch.index != nil || !s.batch.vouches()) {
 		return false
 	}
 	if s.major == 2 {
@@ -374,7 +420,7 @@ func (s *segment) isNewer() bool {
 // isBlank says whether nothing was written to the file yet.
 func (s *segment) isBlank() bool {
 	if s.batch != nil {
-		return s.batch.size == 0
+		return s.batch.file.size == 0
 	}
 	return s.restIsZero(0)
 }

@@ -2,7 +2,9 @@ package weir
 
 import (
 	"errors"
+	"fmt"
 	"os"
+	"sort"
 )
 
 // nextInSegments fills the event with the next one of the segments. It goes from block to block and from segment to
@@ -18,8 +20,11 @@ func (l *Log) nextInSegments() bool {
 		if l.current != nil {
 			l.nextStep()
 		} else if l.number < len(l.names) {
-			l.beginSegment(l.names[l.number])
-			l.number++
+			l.number++ // before: the segment may be gone, and the listing another one
+			l.beginSegment(l.names[l.number-1])
+		} else if !l.listedLast {
+			l.listAnew()
+			l.listedLast = true
 		} else {
 			l.beginLanes()
 			return false
@@ -59,7 +64,14 @@ func (l *Log) skipToStart() error {
 // newer version.
 func (l *Log) openOwn(name segmentName) (*segment, error) {
 	s, err := l.open(name)
-	if err != nil || s == nil {
+	if errors.Is(err, os.ErrNotExist) {
+		// A writer renamed the segment, or removed it, since the directory was listed.
+		s, err = l.openRenamed(name)
+	}
+	if isAbsent(err) {
+		return nil, nil
+	}
+	if err != nil {
 		return nil, err
 	}
 	if !l.isOwn(s) {
@@ -69,19 +81,25 @@ func (l *Log) openOwn(name segmentName) (*segment, error) {
 	return s, nil
 }
 
-// open opens a file with a segment's name; nil if it was removed meanwhile.
+// open opens a file with a segment's name. An error is one of those that isAbsent knows, wraps ErrVersion, or is the
+// file system's.
 func (l *Log) open(name segmentName) (*segment, error) {
 	s, err := openSegment(l.directory, name)
-	if errors.Is(err, os.ErrNotExist) {
-		// A writer renamed it, or removed it, since the directory was listed.
-		s, err = l.openRenamed(name)
+	if isAbsent(err) {
+		return nil, err
 	}
 	if err != nil {
 		return nil, l.fault(err)
 	}
-	if s != nil && s.isNewer() {
+	newer, err := s.isNewer(), s.window.err
+	if err != nil {
+		err = l.fault(err)
+	} else if newer {
+		err = l.newer(name.name)
+	}
+	if err != nil {
 		s.close()
-		return nil, l.newer(name.name)
+		return nil, err
 	}
 	return s, nil
 }
@@ -89,43 +107,89 @@ func (l *Log) open(name segmentName) (*segment, error) {
 // isOwn says whether the file is a segment, and of this log.
 func (l *Log) isOwn(s *segment) bool { return s.valid && (l.id == 0 || s.whose.logID == l.id) }
 
-// openRenamed opens what became of a segment: its sealed name, or its batch. Nil: it was removed.
+// openRenamed opens what became of a segment: its sealed name, or its batch.
 func (l *Log) openRenamed(name segmentName) (*segment, error) {
-	names, _, err := list(l.directory)
-	if err != nil {
-		return nil, err
-	}
-	for _, now := range names {
-		if now.base != name.base {
-			continue
-		}
-		s, err := openSegment(l.directory, now)
+	for _, suffix := range []string{".weir", ".weir.lz4", ".weir"} {
+		now, _ := parseSegmentName(name.name[:baseDigits] + suffix)
+		s, err := l.open(now)
 		if !errors.Is(err, os.ErrNotExist) {
 			return s, err
 		}
 	}
-	return nil, nil
+	return nil, os.ErrNotExist
+}
+
+// listAnew lists the directory again, and goes to the names from the last segment on; those that were visited are
+// passed over when the reading comes there.
+func (l *Log) listAnew() {
+	if l.listings++; l.listings > listingsMost {
+		l.err = fmt.Errorf("%s: its files came and went during each try to read them; try again", l.directory)
+		return
+	}
+	if l.err = l.list(); l.err != nil {
+		return
+	}
+	l.number = 0
+	if l.last == nil {
+		l.err = l.skipToStart()
+		return
+	}
+	l.number = sort.Search(len(l.names), func(i int) bool { return l.names[i].base >= *l.last })
+}
+
+// goesOn says whether there is a segment of the log that comes after the current one.
+func (l *Log) goesOn() (bool, error) {
+	if err := l.list(); err != nil {
+		return false, err
+	}
+	l.number = sort.Search(len(l.names), func(i int) bool { return l.names[i].base >= *l.last })
+	for _, name := range l.names[l.number:] {
+		if l.refused[name.name] {
+			continue
+		}
+		s, err := l.openOwn(name)
+		if errors.Is(err, ErrVersion) {
+			return true, nil // refused when the reading comes there
+		}
+		if err != nil {
+			return false, err
+		}
+		if s == nil {
+			continue
+		}
+		visited := l.visited[visit{s.base, s.whose.salt}]
+		s.close()
+		if !visited {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // beginSegment opens a segment, if it is one that is read.
 func (l *Log) beginSegment(name segmentName) {
+	if l.refused[name.name] {
+		return
+	}
 	s, err := l.open(name)
+	if errors.Is(err, errNotPlain) {
+		l.refused[name.name] = true
+		l.passOver(Skip{First: l.expected, File: name.name, Reason: "not a plain file"})
+		return
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		l.listAnew() // a writer renamed the segment, or removed it
+		return
+	}
 	if err != nil {
 		l.err = err
 		return
 	}
-	if s == nil {
-		return
-	}
 	if !l.isOwn(s) {
 		if s.valid || !s.isBlank() {
+			l.refused[name.name] = true
 			l.passOver(Skip{First: l.expected, File: name.name, Bytes: s.size, Reason: "no segment of this log"})
 		}
-		s.close()
-		return
-	}
-	if forgotten, err := l.isForgotten(s); err != nil || forgotten {
-		l.err = err
 		s.close()
 		return
 	}
@@ -136,7 +200,13 @@ func (l *Log) beginSegment(name segmentName) {
 		return
 	}
 	l.visited[visited] = true
-	l.current, l.askedRing = s, false
+	l.last, l.listedLast = &s.base, false
+	if forgotten, err := l.isForgotten(s); err != nil || forgotten {
+		l.err = err
+		s.close()
+		return
+	}
+	l.current, l.complete, l.askedRing = s, s.sealed, false
 	l.beginOffsets(s)
 	if b := s.sealFromEnd(s.whose, false); b != nil {
 		l.definitions.take(b.opening, b.seal().definitions)
@@ -146,9 +216,16 @@ func (l *Log) beginSegment(name segmentName) {
 // isForgotten says whether a recovery under the ring's boot wrote a segment, and the machine went down before the seal:
 // the lanes have its events still, and give them with other offsets.
 func (l *Log) isForgotten(s *segment) (bool, error) {
-	r := l.ring
-	if s.sealed || !s.headerValid || s.flags&(flagRecovered|flagLeftOut) != flagRecovered || r == nil || !l.otherBoot ||
-		r.closed || r.opening != s.whose.opening {
+	if s.sealed || !s.headerValid || s.flags&(flagRecovered|flagLeftOut) != flagRecovered {
+		return false, nil
+	}
+	place := l.findRing()
+	r := place.ring
+	defer r.close()
+	if place.err != nil && !saysNothing(place.err) {
+		return false, l.fault(place.err)
+	}
+	if r == nil || r.closed || r.opening != s.whose.opening || !isOtherBoot(r.bootID) {
 		return false, nil
 	}
 	anothers, err := l.isAnothers(r.logID, r.opening, r.baseOffset, false)
@@ -157,6 +234,7 @@ func (l *Log) isForgotten(s *segment) (bool, error) {
 
 // beginOffsets tells of the offsets before a segment, and of its header if that is damaged.
 func (l *Log) beginOffsets(s *segment) {
+	l.passOverRemoved(s.baseOffset)
 	skip := Skip{First: l.expected, File: s.name, Reason: "missing before the segment"}
 	if s.baseOffset > l.expected {
 		skip.Count = s.baseOffset - l.expected
@@ -178,9 +256,13 @@ func (l *Log) beginOffsets(s *segment) {
 // nextStep goes to the next block, or over damage, or to the segment's end.
 func (l *Log) nextStep() {
 	s := l.current
-	b, damage := s.step(l.expected)
+	b, damage := s.step(l.expected, l.complete)
 	if s.window.err != nil {
 		l.err = l.fault(s.window.err)
+		return
+	}
+	if b == nil && damage.isTail && !l.complete {
+		l.atTail()
 		return
 	}
 	if b == nil {
@@ -202,6 +284,27 @@ func (l *Log) nextStep() {
 	}
 }
 
+// atTail is at the end of what the current segment has so far. If a writer is at work and has begun no other segment,
+// that is the end of the log, for now. Otherwise no block will come any more; blocks that came since the last look are
+// read, and what is no block counts as damage.
+func (l *Log) atTail() {
+	// Asked before the look at the names: a writer that is dead by now has written nothing after it.
+	live, err := l.isLive()
+	goesOn := false
+	if err == nil && live {
+		goesOn, err = l.goesOn()
+	}
+	switch {
+	case err != nil:
+		l.err = err
+	case live && !goesOn:
+		l.endSegment()
+		l.stage = stageDone
+	default:
+		l.complete = true
+	}
+}
+
 func (l *Log) endSegment() {
 	l.current.close()
 	l.current = nil
@@ -216,8 +319,8 @@ func (l *Log) passOverDamage(s *segment, d damage) {
 		skip.Reason = "damaged"
 	case s.sealed:
 		skip.Reason = "damaged at the segment's end"
-	case !d.isBroken || l.isLive():
-		return // as a writer or a kill leaves it
+	case !d.isBroken:
+		return // as a kill leaves it
 	default:
 		skip.Count, skip.Reason = 0, "damaged at the segment's end"
 	}
@@ -243,10 +346,22 @@ func (l *Log) nextInBlock() bool {
 		l.define(b.opening, u32(record, 8))
 		l.event.set(record, ID{b.opening, sequence}, &b.clock, &l.definitions)
 		l.event.Offset, l.event.BootID, l.event.Host = offset, l.current.bootID, l.current.host
-		l.expected = offset + 1
+		l.expected, l.listings = offset+1, 0
 		return true
 	}
 	return false
+}
+
+// defineByRing takes the definitions of a ring, if that is of the opening.
+func (l *Log) defineByRing(r *ring, opening uint64) {
+	if r == nil || r.opening != opening {
+		return
+	}
+	l.definitions.begin(opening)
+	r.define(&l.definitions, isOtherBoot(r.bootID) && !r.closed)
+	if r.window.err != nil {
+		l.err = l.fault(r.window.err)
+	}
 }
 
 // define looks for definitions that an event needs and that the log did not have before it: in the ring, and in the
@@ -258,21 +373,26 @@ func (l *Log) define(opening uint64, kind uint32) {
 		return
 	}
 	l.askedRing = true
-	if r := l.ring; r != nil && r.opening == opening {
-		l.definitions.begin(opening)
-		r.define(&l.definitions, isOtherBoot(r.bootID) && !r.closed)
-	}
-	if l.current == nil || l.current.sealed {
+	if l.lanes != nil {
+		l.defineByRing(l.lanes.place.ring, opening)
 		return
 	}
-	// The segment is opened once more: the bytes of the current block are still in use.
-	s, err := openSegment(l.directory, l.current.segmentName)
-	if err != nil {
+	place := l.findRing()
+	if place.err != nil && !saysNothing(place.err) {
+		l.err = l.fault(place.err)
+	}
+	l.defineByRing(place.ring, opening)
+	place.ring.close()
+	if l.current.sealed {
 		return
 	}
-	defer s.close()
+	s := l.current.again() // the bytes of the current block are still in use
 	for {
-		b, damage := s.step(0)
+		b, damage := s.step(0, true)
+		if s.window.err != nil {
+			l.err = l.fault(s.window.err)
+			return
+		}
 		if b != nil && b.kind == blockSeal {
 			l.definitions.take(b.opening, b.seal().definitions)
 		}

@@ -36,8 +36,9 @@ const (
 )
 
 // A Log is a log's directory, open for reading. It belongs to one goroutine at a time. It takes memory for a block of
-// at most 2 MiB, for the definitions of one opening, for a line for each segment, and, at a dead writer's lanes, for a
-// line for each record of a lane; of a batch segment for two LZ4 blocks besides.
+// at most 2 MiB, for the definitions of one opening, for a line for each segment, and, at a dead writer's lanes, for 40
+// bytes for each record of one lane; of a batch segment for two stretches of at most 4 MiB, and the LZ4 block that they
+// are made of, besides.
 type Log struct {
 	directory string
 	names     []segmentName
@@ -46,17 +47,14 @@ type Log struct {
 	stage     stage
 	err       error
 
-	locator     *locator // nil without a valid one
-	ring        *ring
-	stray       *ring // one in the directory, that counts for the log's id alone
-	ringDamaged bool
-	ringNewer   bool
-	otherBoot   bool
-	live        bool // a writer had the log open when it was opened here
-
-	number      int // of the segment that comes next
+	number      int  // of the segment that comes next
+	listedLast  bool // the directory was listed after the last segment was read
+	listings    int  // since the last event: see listAnew
 	visited     map[visit]bool
+	last        *uint64         // the base of the segment that was visited last
+	refused     map[string]bool // names of files that are no segments of this log: they were told
 	current     *segment
+	complete    bool // no block is appended to the current segment any more
 	block       *block
 	rest        []byte // the records of the block that are to come
 	lanePos     uint64
@@ -77,10 +75,8 @@ type visit struct{ base, salt uint64 }
 // Open opens a directory for reading. Errors: ErrMissing, and those of the file system. A log that is damaged opens:
 // Skipped tells of the damage.
 func Open(directory string) (*Log, error) {
-	l := &Log{directory: directory, visited: map[visit]bool{}}
-	l.live = l.isLive()
-	var err error
-	if l.names, l.others, err = list(directory); err != nil {
+	l := &Log{directory: directory, visited: map[visit]bool{}, refused: map[string]bool{}}
+	if err := l.list(); err != nil {
 		if errors.Is(err, os.ErrNotExist) {
 			return nil, fmt.Errorf("%s: %w", directory, ErrMissing)
 		}
@@ -89,30 +85,24 @@ func Open(directory string) (*Log, error) {
 	if !l.others["lock"] && !l.others["ring"] && len(l.names) == 0 {
 		return nil, fmt.Errorf("%s: %w: it has no lock, no ring and no segment", directory, ErrMissing)
 	}
-	start, problem, newer := l.readStart()
-	at, atDamaged, atNewer := l.readLocator()
-	if at != nil && l.isForeign(at) {
-		at = nil
-	}
-	l.locator = at
-	l.openRing(at, atDamaged, atNewer)
-	l.id = l.findID(at, start)
-	if err := l.begin(start, problem, newer); err != nil {
-		l.Close()
+	start, problem, err := l.readStart()
+	if err != nil && !errors.Is(err, ErrVersion) {
 		return nil, err
 	}
-	if l.ring != nil {
-		l.otherBoot = isOtherBoot(l.ring.bootID)
+	if l.err = err; err != nil {
+		return l, nil // a newer version's: there is no event that could be read
+	}
+	if l.id, err = l.findID(start); err == nil {
+		err = l.begin(start, problem)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return l, nil
 }
 
 // begin goes to the log's first offset.
-func (l *Log) begin(start startSlot, problem string, newer bool) error {
-	if newer {
-		l.err = l.newer("start")
-		return nil
-	}
+func (l *Log) begin(start startSlot, problem string) error {
 	if start.sequence != 0 && l.id != 0 && start.logID != l.id {
 		start, problem = startSlot{}, startForeign
 	}
@@ -125,38 +115,6 @@ func (l *Log) begin(start startSlot, problem string, newer bool) error {
 	return l.skipToStart()
 }
 
-// openRing opens the ring that is in force.
-func (l *Log) openRing(at *locator, damaged, newer bool) {
-	path := l.directory + "/ring"
-	if damaged || newer {
-		// Where the ring is can't be told; the one that lies here still says whose it is.
-		l.stray, _, _ = openRing(path)
-		l.ringDamaged, l.ringNewer = damaged, newer
-		return
-	}
-	if at != nil && at.inUse {
-		path = at.ringPath()
-		if !l.isHome(at) {
-			l.ringDamaged = true
-			return
-		}
-	}
-	l.ring, l.ringDamaged, l.ringNewer = openRing(path)
-	if at != nil && at.inUse && l.ring == nil && !l.ringDamaged && !l.ringNewer {
-		l.ringDamaged = !l.isRingBeingMade()
-	}
-}
-
-// isRingBeingMade says whether the writer died while it made the ring.
-func (l *Log) isRingBeingMade() bool {
-	path := l.directory + "/ring"
-	if l.locator != nil && l.locator.inUse {
-		path = l.locator.ringPath()
-	}
-	_, err := os.Lstat(path + ".new")
-	return err == nil
-}
-
 func (l *Log) newer(file string) error { return fmt.Errorf("%s/%s: %w", l.directory, file, ErrVersion) }
 
 func (l *Log) fault(err error) error { return fmt.Errorf("%s: %w", l.directory, err) }
@@ -164,9 +122,8 @@ func (l *Log) fault(err error) error { return fmt.Errorf("%s: %w", l.directory, 
 // Close closes the log's files.
 func (l *Log) Close() error {
 	l.current.close()
-	l.ring.close()
-	l.stray.close()
-	l.current, l.ring, l.stray, l.stage = nil, nil, nil, stageDone
+	l.endLanes()
+	l.current, l.stage = nil, stageDone
 	return nil
 }
 
@@ -193,6 +150,27 @@ func (l *Log) passOver(s Skip) {
 		l.expected = end
 	}
 	l.skips = append(l.skips, s)
+}
+
+// passOverRemoved tells of what retention removed below an offset, be it since the reading began.
+func (l *Log) passOverRemoved(below uint64) {
+	if below <= l.expected {
+		return
+	}
+	start, _, err := l.readStart()
+	if err != nil {
+		l.err = err
+		return
+	}
+	if start.sequence == 0 || l.id != 0 && start.logID != l.id {
+		return
+	}
+	if start.firstOffset < below {
+		below = start.firstOffset
+	}
+	if below > l.expected {
+		l.passOver(Skip{Count: below, File: "start", Reason: "removed", Removed: true})
+	}
 }
 
 // missing goes on to an offset, and tells which ones no event has.

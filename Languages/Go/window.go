@@ -2,10 +2,8 @@ package weir
 
 import (
 	"encoding/binary"
-	"errors"
 	"hash/crc32"
 	"io"
-	"syscall"
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -65,19 +63,24 @@ func (w *window) bytes(at int64, count int) []byte {
 	}
 	w.held, w.at = w.held[:stretch], at
 	n, err := w.from.ReadAt(w.held, at)
-	if err != nil && err != io.EOF {
-		// A page of the disk that can't be read is damage; the bytes count as zeros, and reading goes on behind them.
-		if !errors.Is(err, syscall.EIO) && w.err == nil {
-			w.err = err
-		}
+	if isFault(err) {
+		w.fail(err)
 	}
 	if n < len(w.held) {
-		// The file became shorter, or can't be read: nothing that is zero is valid.
+		// The file became shorter, or a page of the disk can't be read: nothing that is zero is valid, and the reading
+		// goes on behind it.
 		for i := n; i < len(w.held); i++ {
 			w.held[i] = 0
 		}
 	}
 	return w.held[:count]
+}
+
+// fail keeps the first error.
+func (w *window) fail(err error) {
+	if w.err == nil {
+		w.err = err
+	}
 }
 
 // rest answers what the window shows from a position on: at least one byte, nil behind the end.

@@ -111,7 +111,7 @@ func (said *word) takeSealed(s *segment) {
 		said.raiseEnd(seal.nextOffset())
 	}
 	for sealed := seal != nil; ; {
-		b, damage := s.step(0)
+		b, damage := s.step(0, true)
 		switch {
 		case b != nil && b.kind == blockSeal:
 			if own && !sealed {
@@ -139,7 +139,7 @@ func (said *word) takeUnsealed(s *segment) {
 	own := s.whose.opening == said.opening
 	said.unsealed = said.unsealed || own
 	for {
-		b, damage := s.step(0)
+		b, damage := s.step(0, true)
 		switch {
 		case b == nil:
 			said.takeDamage(s, damage)
@@ -316,6 +316,3 @@ func eventsOfHole(payload []byte) (uint64, bool) {
 	}
 	return events, true
 }
-
-// recordSize is the size of a record that is known to be valid.
-func recordSize(record []byte) int { return int((uint64(u32(record, 4)) + recordBytes + 7) &^ 7) }

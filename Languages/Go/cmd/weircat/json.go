@@ -23,7 +23,7 @@ func appendCompared(b []byte, e *weir.Event) []byte {
 // appendEvent appends an event with its fields.
 func appendEvent(b []byte, e *weir.Event) []byte {
 	b = appendHead(b, e)
-	b = appendString(b, e.Name)
+	b = appendText(b, e.Name)
 	b = append(b, `,"fields":`...)
 	if fields, err := e.Fields(); err == nil {
 		b = appendValue(b, fields)
@@ -91,10 +91,7 @@ func appendValue(b []byte, value weir.Value) []byte {
 	case float64:
 		return appendFloat(b, value, 64)
 	case string:
-		if !utf8.ValidString(value) {
-			return appendBase64(b, []byte(value))
-		}
-		return appendString(b, value)
+		return appendText(b, value)
 	case []byte:
 		return appendBase64(b, value)
 	case weir.UUID:
@@ -116,12 +113,20 @@ func appendValue(b []byte, value weir.Value) []byte {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = append(appendString(b, field.Name), ':')
+			b = append(appendText(b, field.Name), ':')
 			b = appendValue(b, field.Value)
 		}
 		return append(b, '}')
 	}
 	return append(b, fmt.Sprint(value)...) // the integers
+}
+
+// appendText appends a text or a name, as base64 if the bytes are not UTF-8.
+func appendText(b []byte, text string) []byte {
+	if !utf8.ValidString(text) {
+		return appendBase64(b, []byte(text))
+	}
+	return appendString(b, text)
 }
 
 func appendBase64(b, bytes []byte) []byte {
@@ -150,17 +155,18 @@ func appendFloat(b []byte, value float64, bits int) []byte {
 	return b
 }
 
-// appendDate appends a date as ISO 8601 has it, or as the number that it is where that has no year of four digits.
+// appendDate appends a date as ISO 8601 has dates, rounded to the nearest nanosecond, or as a number where the year has
+// not four digits.
 func appendDate(b []byte, seconds float64) []byte {
 	const reference = 978307200 // 2001-01-01 in seconds since 1970
-	whole := math.Floor(seconds)
-	if !(whole > -62135596800-reference && whole < 253402300800-reference) {
+	if !(seconds >= -62167219200-reference && seconds < 253402300800-reference) {
 		return appendFloat(b, seconds, 64)
 	}
-	nanoseconds := int64((seconds - whole) * 1e9)
-	date := time.Unix(int64(whole)+reference, nanoseconds).UTC()
+	whole := math.Floor(seconds)
+	nanoseconds := int64(math.Round((seconds - whole) * 1e9))
+	date := time.Unix(int64(whole)+reference, nanoseconds).UTC() // 1e9 nanoseconds are a second more
 	layout := "2006-01-02T15:04:05Z"
-	if nanoseconds != 0 {
+	if date.Nanosecond() != 0 {
 		layout = "2006-01-02T15:04:05.000000000Z"
 	}
 	return append(append(append(b, '"'), date.Format(layout)...), '"')
