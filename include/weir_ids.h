@@ -12,8 +12,8 @@ extern "C" {
 
 /*
  * Sets 128 random bits, which no other call gets, in this process or in another. Answers 0 if the kernel refuses random
- * numbers. A few ns; each 31st call of a thread is a system call. Any thread may call it, also in a child of a fork; no
- * signal handler.
+ * numbers. A few ns; each 31st call is a system call, and sometimes one that another thread's call coincides with. Any
+ * thread may call it, also in a child of a fork; no signal handler.
  */
 int weir_random_id(uint64_t id[2]);
 

@@ -5,7 +5,7 @@
 #   make test-amalgamation-all   the same with more options of the compilers, and with every C test that has no other
 #                                header than the public ones, AddressSanitizer and UndefinedBehaviorSanitizer included
 #
-#   make amalgamation-bench      what a capture costs with weir.c, beside the library (COST_ROUNDS=)
+#   make amalgamation-bench      what a capture costs: the static library, weir.c, the shared library (COST_ROUNDS=)
 #
 # A compiler that is not there is left out, and said to be.
 
@@ -183,7 +183,7 @@ test-amalgamation-all: test-amalgamation
 	@$(MAKE) --no-print-directory --keep-going $(ONE_TEST_RUNS)
 
 # Plug-ins, and one processor for the thread that captures.
-COST_ROUNDS =
+COST_ROUNDS = 1999
 COST_FLAGS = -std=gnu11 $(C_WARNINGS) $(CFLAGS) -fPIC -shared -fvisibility=hidden
 
 .PHONY: amalgamation-bench
@@ -191,6 +191,10 @@ COST_FLAGS = -std=gnu11 $(C_WARNINGS) $(CFLAGS) -fPIC -shared -fvisibility=hidde
 $(ONE)/cost-library.so: Tests/Amalgamation/cost_subject.c $(C)/libweir.a
 	@mkdir -p $(@D)
 	$(ONE_CC) $(COST_FLAGS) -Iinclude $^ $(ONE_LINKED) -Wl,-Bsymbolic -o $@
+
+$(ONE)/cost-shared.so: Tests/Amalgamation/cost_subject.c $(C)/$(SONAME)
+	@mkdir -p $(@D)
+	$(ONE_CC) $(COST_FLAGS) -Iinclude $^ -Wl,-rpath,$(abspath $(C)) -o $@
 
 $(ONE)/cost-amalgamation.so: Tests/Amalgamation/cost_subject.c $(BUILD)/amalgamation/weir.c
 	@mkdir -p $(@D)
@@ -200,6 +204,7 @@ $(ONE)/cost: Tests/Amalgamation/cost.c Tests/C/check.h
 	@mkdir -p $(@D)
 	$(ONE_CC) -std=gnu11 $(C_WARNINGS) $(CFLAGS) -Iinclude -ITests/C $< -ldl -o $@
 
-amalgamation-bench: need-c need-python $(ONE)/cost $(ONE)/cost-library.so $(ONE)/cost-amalgamation.so
-	$$(taskset -c 1 true 2>/dev/null && echo taskset -c 1) $(ONE)/cost $(ONE)/cost-library.so \
-	  $(ONE)/cost-amalgamation.so $(COST_ROUNDS)
+amalgamation-bench: need-c need-python $(ONE)/cost $(ONE)/cost-library.so $(ONE)/cost-amalgamation.so \
+                    $(ONE)/cost-shared.so
+	$$(taskset -c 1 true 2>/dev/null && echo taskset -c 1) $(ONE)/cost $(COST_ROUNDS) libweir.a=$(ONE)/cost-library.so \
+	  weir.c=$(ONE)/cost-amalgamation.so libweir.so=$(ONE)/cost-shared.so

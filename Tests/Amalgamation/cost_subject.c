@@ -1,5 +1,5 @@
 /*
- * cost_subject.c: captures for cost.c. Compiled twice, as a plug-in: with the library, and with weir.c.
+ * cost_subject.c: captures for cost.c. Compiled as plug-ins: with each library, and with weir.c.
  *
  * The event is that of the README's table: an integer, a double, a small integer and a string of 20 bytes.
  */

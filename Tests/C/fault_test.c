@@ -270,7 +270,8 @@ static uint64_t each_operation(void) {
   static const char *const operations[] = {
       "sys_open_directory", "sys_make_directory", "sys_open_read",   "sys_open_create",    "sys_open_write",
       "sys_open_or_create", "sys_read_at",        "sys_write_at",    "sys_allocate",       "sys_allocate_more",
-      "sys_truncate",       "sys_map",            "sys_map_lazily",  "sys_map_wiped",      "sys_sync_mapped",
+      "sys_truncate",       "sys_map",            "sys_map_lazily",  "sys_map_wiped",      "sys_map_zeros",
+      "sys_sync_mapped",
       "sys_sync_data",      "sys_sync_directory", "sys_rename",      "sys_rename_new",     "sys_unlink",
       "sys_status",         "sys_status_at",      "sys_identity",    "sys_lock",           "sys_random",
       "sys_duplicate",      "sys_list",           "sys_membarrier"};

@@ -113,6 +113,11 @@ sed 's/_abi[0-9]*$//' "$folder/exported" | diff "$folder/declared" - ||
   fail 'the headers declare other names (<) than libweir.so gives to programs (>): see Packaging/weir.map'
 ok "libweir.so gives the $(wc -l <"$folder/exported") names of its headers, and no other"
 
+# glibc has 512 bytes for plug-ins that ask for such memory without need, and three times that for all plug-ins together.
+tls=$(($(readelf -lW "$prefix/lib/libweir.so" | awk '$1 == "TLS" { print $6 }')))
+[ "$tls" -le 128 ] || fail "libweir.so has $tls bytes of static thread-local memory, more than 128"
+ok "libweir.so has $tls bytes of static thread-local memory"
+
 # ---- Manual pages ------------------------------------------------------------------------------------------------
 
 for page in "$prefix"/share/man/man3/*; do

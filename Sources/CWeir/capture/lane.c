@@ -64,14 +64,22 @@ typedef struct thread_entry {
 } thread_entry;
 
 enum { THREAD_LOGS = 16, THREAD_BORROWS = 8 };
+
+/*
+ * The entries have memory of their own: glibc has 1.6 KB for the thread-locals of all plug-ins of a process that a
+ * signal handler may use, and loads no plug-in for which too little is left. If the library is unloaded, the memory of
+ * the threads that live on stays.
+ */
 static WEIR_THREAD_LOCAL struct {
-  thread_entry entries[THREAD_LOGS];
+  thread_entry *entries;          /* THREAD_LOGS of them; null before the thread's first claim and after its clean-up */
   lane *borrowed[THREAD_BORROWS]; /* lanes held by captures further down this thread's stack; null: none */
   uint32_t borrows;               /* number of these lanes, including those without a place in `borrowed` */
-  int claiming;     /* entries are being changed */
-  int ended;        /* the thread's clean-up has run: claim nothing any more */
-  int host_calls;   /* of a log that this thread, one of the log's, is inside of */
+  int claiming;                   /* entries are being changed */
+  int ended;                      /* the thread's clean-up has run: claim nothing any more */
+  int host_calls;                 /* of a log that this thread, one of the log's, is inside of */
 } this_thread;
+
+static int entry_count(void) { return this_thread.entries ? THREAD_LOGS : 0; }
 
 static pthread_key_t thread_key;
 static int thread_key_made;
@@ -258,7 +266,7 @@ static void forget(thread_entry *entry) {
 static void thread_ends(void *unused) {
   (void)unused;
   this_thread.ended = 1;
-  for (int i = 0; i < THREAD_LOGS; i++) {
+  for (int i = 0; i < entry_count(); i++) {
     thread_entry *entry = &this_thread.entries[i];
     if (!entry->log) continue;
     /* A capture that the cancellation of its thread cut off never happened. */
@@ -271,6 +279,11 @@ static void thread_ends(void *unused) {
     __atomic_store_n(&lane->producer.busy, 0, __ATOMIC_RELEASE); /* L3 */
     return_borrowed(lane);
   }
+  thread_entry *entries = this_thread.entries;
+  if (!entries) return;
+  this_thread.entries = NULL;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  sys_unmap((uint8_t *)entries, THREAD_LOGS * sizeof *entries);
 }
 
 void lane_set_up_threads(void) { thread_key_made = pthread_key_create(&thread_key, thread_ends) == 0; }
@@ -333,10 +346,14 @@ static choice take_lane(intake *intake, uint32_t from, uint32_t to, int makes) {
  * stay, because a capture that this one interrupts may be about to use one of them.
  */
 static thread_entry *free_entry(void) {
-  for (int i = 0; i < THREAD_LOGS; i++) {
+  uint8_t *entries;
+  if (!this_thread.entries && sys_map_zeros(THREAD_LOGS * sizeof(thread_entry), &entries) == 0) {
+    this_thread.entries = (thread_entry *)(void *)entries;
+  }
+  for (int i = 0; i < entry_count(); i++) {
     if (!this_thread.entries[i].log) return &this_thread.entries[i];
   }
-  for (int i = 0; i < THREAD_LOGS; i++) {
+  for (int i = 0; i < entry_count(); i++) {
     thread_entry *entry = &this_thread.entries[i];
     if (lane_log_state(intake_of(entry->log)) == STATE_OPEN || entry->lane->busy) continue;
     forget(entry);
@@ -348,7 +365,7 @@ static thread_entry *free_entry(void) {
 void lane_forget(intake *intake) {
   this_thread.claiming = 1;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  for (int i = 0; i < THREAD_LOGS; i++) {
+  for (int i = 0; i < entry_count(); i++) {
     thread_entry *entry = &this_thread.entries[i];
     if (entry->log == &intake->producer && !entry->lane->busy) forget(entry);
   }
@@ -361,9 +378,10 @@ void lane_forget(intake *intake) {
  * them has room.
  */
 static weir_lane *claim_lane(intake *intake) {
-  thread_entry *entry = free_entry();
   /* Without the clean-up at the thread's end the lane would stay taken for ever. */
-  if (!entry || !thread_key_made || pthread_setspecific(thread_key, &this_thread) != 0) return NULL;
+  if (!thread_key_made || pthread_setspecific(thread_key, &this_thread) != 0) return NULL;
+  thread_entry *entry = free_entry();
+  if (!entry) return NULL;
   choice choice = take_lane(intake, 0, intake->owned_lanes, 1);
   lane *lane = choice.best ? choice.best : choice.full;
   if (!lane) return NULL;
@@ -380,7 +398,7 @@ static weir_lane *claim_lane(intake *intake) {
 }
 
 static weir_lane *find_lane(const intake *intake) {
-  for (int i = 0; i < THREAD_LOGS; i++) {
+  for (int i = 0; i < entry_count(); i++) {
     const thread_entry *entry = &this_thread.entries[i];
     if (__atomic_load_n(&entry->log, __ATOMIC_RELAXED) == &intake->producer) return entry->lane;
   }
@@ -471,7 +489,7 @@ static weir_lane *borrow_lane(intake *intake) {
 
 /* The entry of a lane that this thread captures to; null for a borrowed lane. */
 static thread_entry *entry_of(const weir_lane *lane) {
-  for (int i = 0; i < THREAD_LOGS; i++) {
+  for (int i = 0; i < entry_count(); i++) {
     if (this_thread.entries[i].log == lane->log && this_thread.entries[i].lane == lane) return &this_thread.entries[i];
   }
   return NULL;

@@ -1,10 +1,10 @@
 /*
- * ids.c: random ids. A call of the kernel costs more than all else that binds a view, so each thread takes numbers from
- * it for many ids at once.
+ * ids.c: random ids. A call of the kernel costs more than all else that binds a view, so numbers are taken from it for
+ * many ids at once.
  *
  * What it keeps true: no number is given out twice, in no process. A child of a fork has a copy of the numbers that its
- * parent's thread has left, so the numbers are of a mark that lies in memory which is zeros in a child: a child finds
- * another mark there, and takes new numbers.
+ * parent has left, so the numbers are of a mark that lies in memory which is zeros in a child: a child finds another
+ * mark there, and takes new numbers.
  */
 #define _GNU_SOURCE
 #include "weir_ids.h"
@@ -14,18 +14,29 @@
 #include "system/forks.h"
 #include "system/system.h"
 
-enum { NUMBERS = 62 };
+enum { NUMBERS = 62, POOLS = 16 };
+
+/* Numbers that are left. A thread has always the same pool, and takes from the kernel while another thread has that. */
+typedef struct pool {
+  int taken; /* set by an exchange (acquire), cleared by a release store: the next to take the pool sees all of it */
+  uint64_t mark, left;
+  uint64_t numbers[NUMBERS];
+} __attribute__((aligned(64))) pool;
+
+static pool pools[POOLS];
 
 /* Zeros in a child of a fork. Null: it could not be mapped, and every id is asked of the kernel. */
 static uint64_t *mark;
 
-static void forget_mark(void) {
+/* The parent's other threads are not there to give back their pools. */
+static void begin_child(void) {
   if (mark) __atomic_store_n(mark, 0, __ATOMIC_RELAXED);
+  for (int i = 0; i < POOLS; i++) __atomic_store_n(&pools[i].taken, 0, __ATOMIC_RELAXED);
 }
 
 static void make_mark(void) {
   /* A kernel that can't wipe the memory has the handler do it. */
-  static fork_watch watch = {.in_child = forget_mark};
+  static fork_watch watch = {.in_child = begin_child};
   uint8_t *mapped;
   if (sys_map_wiped(sizeof *mark, &mapped) != 0) return;
   mark = (uint64_t *)(void *)mapped;
@@ -41,24 +52,27 @@ static uint64_t own_mark(void) {
   return __atomic_compare_exchange_n(mark, &now, made, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED) ? made : now;
 }
 
+/* Answers 0 if the kernel refuses random numbers. */
+static int take(pool *pool, uint64_t id[2]) {
+  if (pool->left == 0 || pool->mark != __atomic_load_n(mark, __ATOMIC_RELAXED)) {
+    pool->left = 0;
+    pool->mark = own_mark();
+    if (pool->mark == 0) return sys_random(id, 2 * sizeof *id) == 0;
+    if (sys_random(pool->numbers, sizeof pool->numbers) != 0) return 0;
+    pool->left = NUMBERS;
+  }
+  id[0] = pool->numbers[--pool->left];
+  id[1] = pool->numbers[--pool->left];
+  return 1;
+}
+
 int weir_random_id(uint64_t id[2]) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  static __thread struct {
-    uint64_t mark, left;
-    uint64_t numbers[NUMBERS];
-  } kept;
-  if (kept.left > 0 && kept.mark == __atomic_load_n(mark, __ATOMIC_RELAXED)) {
-    id[0] = kept.numbers[--kept.left];
-    id[1] = kept.numbers[--kept.left];
-    return 1;
-  }
   pthread_once(&once, make_mark);
-  kept.left = 0;
-  kept.mark = own_mark();
-  if (kept.mark == 0) return sys_random(id, 2 * sizeof *id) == 0;
-  if (sys_random(kept.numbers, sizeof kept.numbers) != 0) return 0;
-  kept.left = NUMBERS - 2;
-  id[0] = kept.numbers[NUMBERS - 1];
-  id[1] = kept.numbers[NUMBERS - 2];
-  return 1;
+  /* Fibonacci hashing (Knuth, TAOCP 6.4): the threads' descriptors lie a stack's length apart. */
+  pool *pool = &pools[(uint64_t)(uintptr_t)pthread_self() * 0x9e3779b97f4a7c15u >> 60];
+  if (__atomic_exchange_n(&pool->taken, 1, __ATOMIC_ACQUIRE)) return sys_random(id, 2 * sizeof *id) == 0;
+  int result = take(pool, id);
+  __atomic_store_n(&pool->taken, 0, __ATOMIC_RELEASE);
+  return result;
 }

@@ -410,12 +410,21 @@ int sys_map(int fd, uint64_t bytes, uint8_t **address) {
   return 0;
 }
 
+int sys_map_zeros(uint64_t bytes, uint8_t **address) {
+  FAULT();
+  int before = errno;
+  void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  int error = mapped == MAP_FAILED ? -errno : 0;
+  errno = before;
+  if (error == 0) *address = (uint8_t *)mapped;
+  return error;
+}
+
 int sys_map_wiped(uint64_t bytes, uint8_t **address) {
   FAULT();
-  void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapped == MAP_FAILED) return -errno;
-  madvise(mapped, bytes, MADV_WIPEONFORK); /* where the kernel can't, a child made by fork() is told by its handlers */
-  *address = (uint8_t *)mapped;
+  int error = sys_map_zeros(bytes, address);
+  if (error != 0) return error;
+  madvise(*address, bytes, MADV_WIPEONFORK); /* where the kernel can't, a child made by fork() is told by its handlers */
   return 0;
 }
 

@@ -31,6 +31,7 @@ int sys_truncate(int fd, uint64_t bytes);
 int sys_map(int fd, uint64_t bytes, uint8_t **address);      /* shared, writable, every page populated */
 int sys_map_lazily(int fd, uint64_t bytes, uint8_t **address); /* the same without the pages: for sys_populate. A fault
                                                                 makes one page, and reads none ahead */
+int sys_map_zeros(uint64_t bytes, uint8_t **address);        /* private zeros. A signal handler may call it */
 int sys_map_wiped(uint64_t bytes, uint8_t **address);        /* private zeros, zeros again in a child of a fork */
 int sys_inherit(uint8_t *address, uint64_t bytes, int inherit); /* whether a child of a fork has the mapping too */
 int sys_map_private(uint8_t *address, uint64_t bytes);       /* zeros at this address, in place of what was there. For
