@@ -30,7 +30,8 @@
     /// not known before: the bytes that were written, 0 if the client had gone.
     public var responseBytes: UInt64?
     /// The type of the error that the handler threw, or a body whose length is not known before: `HTTPError`,
-    /// `CancellationError`. `nil` without an error. The error's message is left out, because a message may have identifiers of persons in it.
+    /// `CancellationError`. `nil` without an error. The error's message is left out, because a message may have
+    /// identifiers of persons in it.
     public var error: String?
 
     /// Creates an event, for servers without the middleware.

@@ -2,8 +2,8 @@
 """service_bench.py SERVICE [--turns N] [--seconds N] [--connections N] [--directory DIR]: what Weir costs a service.
 
 The service runs on one processor, all its threads included, and wrk on another. Services without Weir,
-with Weir, and with Weir that delivers to files are loaded in turns, so that what else the machine does
-meets all. With Weir each request is an event with a user and a request id. Then orders are loaded, each
+with Weir, with Weir that drains its lanes less often, and with delivery to files besides are loaded in
+turns, so that what else the machine does meets all. With Weir each request is an event with a user and a request id. Then orders are loaded, each
 of which is on disk before its answer, beside the time that the disk takes to sync a block by itself.
 """
 
@@ -72,12 +72,12 @@ def in_turns(services, turns, load):
 
 
 def table(results, reference):
-    print(f"{'':>14} {'requests/s':>11} {'of ' + reference:>22} {'us a request':>13} {'p50 us':>8} {'p99 us':>8}")
+    print(f"{'':>18} {'requests/s':>11} {'of ' + reference:>22} {'us a request':>13} {'p50 us':>8} {'p99 us':>8}")
     for name, measured in results.items():
         ratios = [a[0] / b[0] for a, b in zip(measured, results[reference])]
         ratio = f"{statistics.median(ratios):.3f} ({min(ratios):.3f} to {max(ratios):.3f})"
         rate, used, p50, p99 = (statistics.median(column) for column in zip(*measured))
-        print(f"{name:>14} {rate:>11,.0f} {ratio:>22} {used:>13.2f} {p50:>8,.0f} {p99:>8,.0f}")
+        print(f"{name:>18} {rate:>11,.0f} {ratio:>22} {used:>13.2f} {p50:>8,.0f} {p99:>8,.0f}")
 
 
 def main():
@@ -103,7 +103,8 @@ def main():
     try:
         start("without Weir")
         start("with Weir", folder / "log", **limits)
-        start("and delivery", folder / "other", folder / "delivered", **limits)
+        start("drained each 20 ms", folder / "rarely", **limits, drain_interval="20ms")
+        start("and delivered", folder / "other", folder / "delivered", **limits, drain_interval="20ms")
         for service in started:
             wrk(service, last, options.connections, 2, "/items/7")
         table(in_turns(services, options.turns, lambda service: wrk(
@@ -113,7 +114,7 @@ def main():
                           '  return wrk.format("POST", "/orders/" .. number)\nend\n')
         before = sync_time(folder)
         # Without delivery: its files are synced too, by the same disk.
-        del services["and delivery"]
+        del services["drained each 20 ms"], services["and delivered"]
         table(in_turns(services, options.turns, lambda service: wrk(
             service, last, options.audit_connections, options.seconds, "/", script)), "without Weir")
         print(f"orders, with Weir each on disk before its answer, {options.audit_connections} connections; a block of "
