@@ -17,8 +17,11 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parents[2]
+sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE / "Languages/Python"))
+
 import weir  # noqa: E402
+
 PAGE = HERE / "Sources/Weir/Weir.docc/Guides/Installing.md"
 SUITE = "bookworm"
 # A way that takes longer stands still. Nothing is measured by it.
