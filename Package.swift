@@ -82,7 +82,9 @@ let package = Package(
     .systemLibrary(name: "CNcurses", providers: [.apt(["libncurses-dev"])]),
     .systemLibrary(name: "CNATS", providers: [.apt(["libnats-dev"])]),
     .systemLibrary(name: "CKafka", providers: [.apt(["librdkafka-dev"])]),
-    .target(name: "CWeir", dependencies: ["CLZ4"], cSettings: cSettings),
+    // The library is named here too: without pkg-config, SwiftPM finds no liblz4.pc in Debian's folders.
+    .target(
+      name: "CWeir", dependencies: ["CLZ4"], cSettings: cSettings, linkerSettings: [.linkedLibrary("lz4")]),
     // Capture and reading back. Everything on the path of a capture is in here: it inlines into the user's code.
     .target(
       name: "Weir",

@@ -74,6 +74,14 @@ def toolchain():
     return folder
 
 
+def package_places():
+    """The folders that this machine has Swift packages in, or says where they are: mirrors of SwiftPM and of git."""
+    urls = subprocess.run(["git", "config", "--system", "--get-regexp", r"^url\..*\.insteadof$"], stdout=subprocess.PIPE,
+                          text=True, check=False).stdout
+    places = [pathlib.Path.home() / ".swiftpm/configuration", *map(pathlib.Path, re.findall(r"^url\.(/.*)\.insteadof ", urls, re.M))]
+    return [place for place in dict.fromkeys(places) if place.is_dir()]
+
+
 class Machine:
     def __init__(self, folder, debs):
         self.folder, self.debs = folder, debs
@@ -105,8 +113,9 @@ class Machine:
             if "swift" in commands:
                 swift = toolchain()
                 environment["PATH"] += f":{swift}/usr/bin"
-                settings = [pathlib.Path.home() / name for name in (".swiftpm", ".config")]
-                shared = [swift, *(folder for folder in settings if folder.is_dir())]
+                shared = [swift, *package_places()]
+                if pathlib.Path("/etc/gitconfig").exists():
+                    shutil.copy("/etc/gitconfig", root / "etc/gitconfig")
             start = time.monotonic()
             done = run_in(root, commands, environment, shared)
             seconds = time.monotonic() - start
