@@ -13,7 +13,7 @@
 #include "system/system.h"
 #include "weir_ids.h"
 
-enum { THREADS = 40, EACH = 500, CHILDREN = 3 };
+enum { THREADS = 40, EACH = 5000, CHILDREN = 3 };
 
 typedef struct id {
   uint64_t parts[2];
@@ -32,11 +32,19 @@ static void check_different(id *ids, int count) {
   for (int i = 1; i < count; i++) CHECK(compare(&ids[i - 1], &ids[i]) != 0);
 }
 
+static pthread_barrier_t all_there;
+
+static void *make_with_others(void *context) {
+  pthread_barrier_wait(&all_there);
+  return make(context);
+}
+
 static void test_threads(void) {
   test("several threads get no id twice, and no half of one");
   static id ids[THREADS * EACH];
   pthread_t threads[THREADS];
-  for (int i = 0; i < THREADS; i++) REQUIRE(pthread_create(&threads[i], NULL, make, &ids[i * EACH]) == 0);
+  pthread_barrier_init(&all_there, NULL, THREADS);
+  for (int i = 0; i < THREADS; i++) REQUIRE(pthread_create(&threads[i], NULL, make_with_others, &ids[i * EACH]) == 0);
   for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
   check_different(ids, THREADS * EACH);
   static id halves[2 * THREADS * EACH];

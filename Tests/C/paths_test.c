@@ -335,6 +335,61 @@ static void many_logs(void) {
   scratch_remove(folder);
 }
 
+static uint64_t mapped_pages(void) {
+  unsigned long pages = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  REQUIRE(file && fscanf(file, "%lu", &pages) == 1);
+  fclose(file);
+  return pages;
+}
+
+typedef struct three_logs {
+  weir_log *logs[3];
+  uint32_t types[3];
+  uint64_t accepted;
+} three_logs;
+
+static void *capture_to_three(void *context) {
+  three_logs *three = context;
+  for (int i = 0; i < 3; i++) {
+    CHECK_EQUAL(capture_numbered(three->logs[i], three->types[i], 0, three->accepted, 8, NULL), WEIR_ACCEPTED);
+  }
+  three->accepted++;
+  return NULL;
+}
+
+static void ended_threads(void) {
+  enum { THREADS = 3000, WARM_UP = 100 };
+  test("threads that captured to more logs than their own memory remembers, and ended, leave no memory mapped");
+  char *folder = scratch();
+  weir_options options;
+  small_options(&options);
+  options.full_wait_ns = UINT64_MAX;
+  three_logs three = {0};
+  const char *directories[] = {join(folder, "a"), join(folder, "b"), join(folder, "c")};
+  uint64_t before = 0;
+  for (int i = 0; i < 3; i++) {
+    three.logs[i] = open_with(directories[i], &options);
+    three.types[i] = define_numbered(three.logs[i]);
+  }
+  for (int i = 0; i < THREADS; i++) {
+    pthread_t thread;
+    if (i == WARM_UP) before = mapped_pages();
+    REQUIRE(pthread_create(&thread, NULL, capture_to_three, &three) == 0);
+    pthread_join(thread, NULL);
+  }
+  /* A page of each thread would be THREADS - WARM_UP pages; the logs' own files come and go. */
+  CHECK(mapped_pages() < before + (THREADS - WARM_UP) / 2);
+  for (int i = 0; i < 3; i++) {
+    close_and_free(three.logs[i]);
+    found_log found = read_log(directories[i]);
+    CHECK_EQUAL(found.count, THREADS);
+    CHECK_EQUAL(found.gaps, 0);
+    found_free(&found);
+  }
+  scratch_remove(folder);
+}
+
 /* ---- The wall clock ---------------------------------------------------------------------------------------------- */
 
 static _Atomic int64_t wall_jump; /* seconds */
@@ -455,6 +510,7 @@ int main(void) {
   captures_nest();
   close_within_captures();
   many_logs();
+  ended_threads();
   test("case 49: the wall clock jumps by years either way, the processor's counter keeping time");
   wall_clock_jumps(WEIR_CLOCK_AUTO);
   test("case 49: the wall clock jumps by years either way, the monotonic clock keeping time");

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "explorer.h"
-#include "under_test.h"
 #include "world.h"
 #include "system/system.h"
 
@@ -180,10 +179,10 @@ int sys_map_wiped(uint64_t bytes, uint8_t **address) {
   return 0;
 }
 
-/* Mapped files are the disk's; what sys_map_wiped made is a recovery's; what a thread has is the model's. */
+/* Mapped files are the disk's; what sys_map_wiped made is a recovery's. */
 int sys_unmap(uint8_t *address, uint64_t bytes) {
   (void)bytes;
-  if (!is_thread_memory(address) && !in_arena(address) && !disk_file_at(disk_in_use, address)) free(address);
+  if (!in_arena(address) && !disk_file_at(disk_in_use, address)) free(address);
   return 0;
 }
 

@@ -7,17 +7,14 @@
 
 #include "log/log.h"
 
-/* A copy of the thread-local variables of lane.c: each thread of the model has its own. lane.c asserts that there is
- * room. */
+/* A copy of the thread-local variables of lane.c: each thread of the model has its own. */
 typedef struct thread_locals {
   weir_lane *this_lane;
-  uint64_t rest[16];
-  uint64_t entries[80];
+  uint64_t rest[128]; /* lane.c asserts that this is enough */
 } thread_locals;
 
 void locals_save(thread_locals *locals);
 void locals_load(const thread_locals *locals);
-int is_thread_memory(const uint8_t *address);
 
 /* An event of one number: weir_begin, weir_put_u64, weir_commit. Answers what weir_begin or weir_commit answered. */
 int32_t capture_number(weir_log *log, uint64_t number);

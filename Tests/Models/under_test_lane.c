@@ -3,11 +3,7 @@
 
 #include "under_test.h"
 
-/* Those of the thread that the model has run. */
-static thread_entry entries[THREAD_LOGS];
-
 _Static_assert(sizeof this_thread <= sizeof((thread_locals *)0)->rest, "room for the thread-local variables of lane.c");
-_Static_assert(sizeof entries <= sizeof((thread_locals *)0)->entries, "room for a thread's entries");
 
 /* Not seen by the explorer: these are not accesses of the code under test. */
 #define UNSEEN __attribute__((no_sanitize("thread")))
@@ -15,17 +11,12 @@ _Static_assert(sizeof entries <= sizeof((thread_locals *)0)->entries, "room for 
 UNSEEN void locals_save(thread_locals *locals) {
   locals->this_lane = weir_this_lane;
   __builtin_memcpy(locals->rest, &this_thread, sizeof this_thread);
-  __builtin_memcpy(locals->entries, entries, sizeof entries);
 }
 
 UNSEEN void locals_load(const thread_locals *locals) {
   weir_this_lane = locals->this_lane;
   __builtin_memcpy(&this_thread, locals->rest, sizeof this_thread);
-  __builtin_memcpy(entries, locals->entries, sizeof entries);
-  this_thread.entries = entries;
 }
-
-int is_thread_memory(const uint8_t *address) { return address == (const uint8_t *)entries; }
 
 int32_t capture_number(weir_log *log, uint64_t number) {
   weir_record record;

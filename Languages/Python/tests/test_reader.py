@@ -354,6 +354,23 @@ class WriterTurnsUpTest(Scratch):
       if len(found) < len(whole): self.assertIn('of another opening', reader.skips[-1].reason)
       shutil.rmtree(log)
 
+  def test_and_dies_while_it_makes_its_ring(self):
+    """The old file has another name by then, the old header, and lanes that are emptied."""
+    whole = [all_of(event) for event in weir.open(golden('v1-killed'))]
+    for count in range(39, len(whole)):
+      log = self.copy('v1-killed')
+
+      def begin_ring():
+        os.rename(os.path.join(log, 'ring'), os.path.join(log, 'ring.new'))
+        with open(os.path.join(log, 'ring.new'), 'r+b') as file:
+          header = file.read(4096)
+          file.seek(u64(header, 56))
+          file.write(bytes(os.fstat(file.fileno()).st_size - file.tell()))
+
+      found, reader = self.interrupted(log, count, begin_ring)
+      self.assertEqual(found, whole[:len(found)], count)
+      shutil.rmtree(log)
+
   def test_and_is_writing_a_block(self):
     """A block without its payload at the end of a segment is no damage where a writer is at work."""
     log, fds, name = self.copy('v1-killed'), [], '00000000000000000027.weir.active'

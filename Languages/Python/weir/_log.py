@@ -15,7 +15,7 @@ from ._blocks import BUILT_IN, NOTICES, SEAL, Block, Definition, DefinitionTable
 from ._checksums import monotonic_of, time_of
 from ._errors import Error, Newer, WriterAtWork
 from ._event import Event, EventID, Skip
-from ._files import Start, exists, is_live, lock_id, open_directory, open_plain, read_file, read_start
+from ._files import Start, exists, is_live, lock_id, open_directory, read_file, read_start
 from ._place import RingPlace, find_ring
 from ._owner import is_anothers
 from ._ring import Item, Replay, Ring
@@ -102,7 +102,7 @@ class Directory:
     except (Damaged, Newer): place = RingPlace(self.fd, 'ring')
     with place:
       if not place.name: return 0
-      ring = Ring(open_plain(place.directory, place.name))
+      ring = Ring(place.directory, place.name)
       ring.close()
       return ring.log_id
 
@@ -127,7 +127,9 @@ class Reader:
     self.is_live, self.has_segments = False, False
 
   def items(self) -> Iterator[Union[Event, Skip]]:
-    for _ in range(_TRIES):
+    tries = _TRIES
+    while tries > 0:
+      tries, before = tries - 1, self.next
       self.directory.kept.clear()
       self.is_live = is_live(self.directory.fd)
       try:
@@ -139,6 +141,7 @@ class Reader:
         return
       except WriterAtWork: pass
       yield from self.take_skips()
+      if self.next > before: tries = _TRIES
     raise Error('timeout', f'the files of {self.directory.path} came and went during each try to read them; try again')
 
   # What is passed over.
@@ -237,7 +240,7 @@ class Reader:
     try:
       with find_ring(directory.fd) as place:
         if not place.name: return False
-        ring = Ring(open_plain(place.directory, place.name))
+        ring = Ring(place.directory, place.name)
     except (Damaged, Newer, OSError): return False
     ring.close()
     word = Word(ring.opening, ring.base, ring.is_cut)
@@ -311,7 +314,7 @@ class Reader:
     try:
       with find_ring(self.directory.fd) as place:
         if not place.name: return
-        ring = Ring(open_plain(place.directory, place.name))
+        ring = Ring(place.directory, place.name)
         try:
           if ring.opening == opening: self.table.take(opening, ring.definitions())
         finally: ring.close()
@@ -374,7 +377,7 @@ class Reader:
           raise Damaged(_VANISHED)
         return None, locator.next
       ring: Optional[Ring] = None
-      try: ring = Ring(open_plain(place.directory, place.name))
+      try: ring = Ring(place.directory, place.name)
       except FileNotFoundError: pass
       is_being_made = exists(place.directory, ('ring' if not place.is_elsewhere else place.name) + '.new')
     if not ring:

@@ -6,7 +6,7 @@ import os
 from typing import Any, NamedTuple, Optional
 
 from ._errors import Newer
-from ._files import Locator, exists, is_home, lock_id, open_directory, open_plain, read_locator
+from ._files import Locator, exists, is_home, lock_id, open_directory, read_locator
 from ._ring import Ring
 from ._values import Damaged
 
@@ -51,7 +51,7 @@ def _is_another_logs(home: int, locator: Locator) -> bool:
   """Whether the lock and a ring in the log's directory agree on an id that is not the locator's."""
   log_id = lock_id(home)
   if log_id in (0, locator.log_id): return False
-  try: ring = Ring(open_plain(home, 'ring'))
+  try: ring = Ring(home, 'ring')
   except (Damaged, Newer, OSError): return False
   ring.close()
   return ring.log_id == log_id

@@ -14,7 +14,7 @@ from ._blocks import (GAP, HOLE, MOST_LANES, MOST_OFFSETS, NO_LANE, OVERWRITTEN,
                       Calibration, Definition, Record, find_definitions)
 from ._checksums import crc32c, eight, extend, is_zero, padded, u32, u64
 from ._errors import Newer, WriterAtWork
-from ._files import boot_id, is_live, read_at
+from ._files import boot_id, is_live, open_plain, read_at
 from ._values import require
 from ._word import Word, add, number
 
@@ -37,10 +37,11 @@ class Item(NamedTuple):
 
 
 class Ring:
-  """The header of the ring that `fd` has open, and its control pages. Closes `fd` at the end, or if it is no ring."""
+  """The header of the ring `name` in a directory, and its control pages."""
 
-  def __init__(self, fd: int):
-    self.fd = fd
+  def __init__(self, directory: int, name: str):
+    self.fd, self.name = open_plain(directory, name), name
+    self.directory = os.dup(directory)
     try: self.take_header()
     except BaseException:
       self.close()
@@ -88,12 +89,20 @@ class Ring:
             self.types_at + self.types_bytes <= file_bytes and self.types_bytes <= 64 << 20 and
             self.base <= MOST_OFFSETS, 'the ring is damaged')
 
-  def close(self) -> None: os.close(self.fd)
+  def close(self) -> None:
+    os.close(self.fd)
+    os.close(self.directory)
 
   def is_current(self, home: int) -> bool:
     """Whether no writer has opened the log in the directory `home`: then what was read before is the ring's. A writer
-    may make a ring in the same file. Such a writer has the lock, or died and left the header of another opening."""
-    return not is_live(home) and read_at(self.fd, _FIXED_BYTES, 0) == self.header[:_FIXED_BYTES]
+    may make a ring in the same file. Such a writer has the lock, or died and left the file under another name, or the
+    header of another opening."""
+    if is_live(home): return False
+    try: there = os.stat(self.name, dir_fd=self.directory, follow_symlinks=False)
+    except FileNotFoundError: return False
+    own = os.fstat(self.fd)
+    is_same = (there.st_dev, there.st_ino) == (own.st_dev, own.st_ino)
+    return is_same and read_at(self.fd, _FIXED_BYTES, 0) == self.header[:_FIXED_BYTES]
 
   def place(self, lane: int) -> int: return self.lanes_at + lane * self.stride
 

@@ -63,15 +63,16 @@ typedef struct thread_entry {
   uint64_t entered;    /* the tail of the overflow lane that it captures to, when it came there */
 } thread_entry;
 
-enum { THREAD_LOGS = 16, THREAD_BORROWS = 8 };
+enum { THREAD_LOGS = 16, FIRST_LOGS = 2, THREAD_BORROWS = 8 };
 
 /*
- * The entries have memory of their own: glibc has 1.6 KB for the thread-locals of all plug-ins of a process that a
- * signal handler may use, and loads no plug-in for which too little is left. If the library is unloaded, the memory of
- * the threads that live on stays.
+ * Only the first entries are here: glibc has 1.6 KB for the thread-locals of all plug-ins of a process that a signal
+ * handler may use, and loads no plug-in for which too little is left. The others are in memory that the thread maps for
+ * its third log. If the library is unloaded, that memory stays for threads that live on.
  */
 static WEIR_THREAD_LOCAL struct {
-  thread_entry *entries;          /* THREAD_LOGS of them; null before the thread's first claim and after its clean-up */
+  thread_entry first[FIRST_LOGS];
+  thread_entry *others;           /* THREAD_LOGS - FIRST_LOGS of them; null: not mapped, or given back */
   lane *borrowed[THREAD_BORROWS]; /* lanes held by captures further down this thread's stack; null: none */
   uint32_t borrows;               /* number of these lanes, including those without a place in `borrowed` */
   int claiming;                   /* entries are being changed */
@@ -79,7 +80,13 @@ static WEIR_THREAD_LOCAL struct {
   int host_calls;                 /* of a log that this thread, one of the log's, is inside of */
 } this_thread;
 
-static int entry_count(void) { return this_thread.entries ? THREAD_LOGS : 0; }
+static int entry_count(void) { return this_thread.others ? THREAD_LOGS : FIRST_LOGS; }
+
+static thread_entry *entry_at(int i) {
+  return i < FIRST_LOGS ? &this_thread.first[i] : &this_thread.others[i - FIRST_LOGS];
+}
+
+enum { OTHERS_BYTES = (THREAD_LOGS - FIRST_LOGS) * sizeof(thread_entry) };
 
 static pthread_key_t thread_key;
 static int thread_key_made;
@@ -267,7 +274,7 @@ static void thread_ends(void *unused) {
   (void)unused;
   this_thread.ended = 1;
   for (int i = 0; i < entry_count(); i++) {
-    thread_entry *entry = &this_thread.entries[i];
+    thread_entry *entry = entry_at(i);
     if (!entry->log) continue;
     /* A capture that the cancellation of its thread cut off never happened. */
     __atomic_store_n(&entry->lane->busy, 0, __ATOMIC_RELEASE); /* L3 */
@@ -279,11 +286,11 @@ static void thread_ends(void *unused) {
     __atomic_store_n(&lane->producer.busy, 0, __ATOMIC_RELEASE); /* L3 */
     return_borrowed(lane);
   }
-  thread_entry *entries = this_thread.entries;
-  if (!entries) return;
-  this_thread.entries = NULL;
+  thread_entry *others = this_thread.others;
+  if (!others) return;
+  this_thread.others = NULL;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  sys_unmap((uint8_t *)entries, THREAD_LOGS * sizeof *entries);
+  sys_unmap((uint8_t *)others, OTHERS_BYTES);
 }
 
 void lane_set_up_threads(void) { thread_key_made = pthread_key_create(&thread_key, thread_ends) == 0; }
@@ -346,15 +353,16 @@ static choice take_lane(intake *intake, uint32_t from, uint32_t to, int makes) {
  * stay, because a capture that this one interrupts may be about to use one of them.
  */
 static thread_entry *free_entry(void) {
-  uint8_t *entries;
-  if (!this_thread.entries && sys_map_zeros(THREAD_LOGS * sizeof(thread_entry), &entries) == 0) {
-    this_thread.entries = (thread_entry *)(void *)entries;
+  uint8_t *others;
+  for (int i = 0; i < entry_count(); i++) {
+    if (!entry_at(i)->log) return entry_at(i);
+  }
+  if (!this_thread.others && sys_map_zeros(OTHERS_BYTES, &others) == 0) {
+    this_thread.others = (thread_entry *)(void *)others;
+    return this_thread.others;
   }
   for (int i = 0; i < entry_count(); i++) {
-    if (!this_thread.entries[i].log) return &this_thread.entries[i];
-  }
-  for (int i = 0; i < entry_count(); i++) {
-    thread_entry *entry = &this_thread.entries[i];
+    thread_entry *entry = entry_at(i);
     if (lane_log_state(intake_of(entry->log)) == STATE_OPEN || entry->lane->busy) continue;
     forget(entry);
     return entry;
@@ -366,7 +374,7 @@ void lane_forget(intake *intake) {
   this_thread.claiming = 1;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   for (int i = 0; i < entry_count(); i++) {
-    thread_entry *entry = &this_thread.entries[i];
+    thread_entry *entry = entry_at(i);
     if (entry->log == &intake->producer && !entry->lane->busy) forget(entry);
   }
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -399,7 +407,7 @@ static weir_lane *claim_lane(intake *intake) {
 
 static weir_lane *find_lane(const intake *intake) {
   for (int i = 0; i < entry_count(); i++) {
-    const thread_entry *entry = &this_thread.entries[i];
+    const thread_entry *entry = entry_at(i);
     if (__atomic_load_n(&entry->log, __ATOMIC_RELAXED) == &intake->producer) return entry->lane;
   }
   return NULL;
@@ -490,7 +498,7 @@ static weir_lane *borrow_lane(intake *intake) {
 /* The entry of a lane that this thread captures to; null for a borrowed lane. */
 static thread_entry *entry_of(const weir_lane *lane) {
   for (int i = 0; i < entry_count(); i++) {
-    if (this_thread.entries[i].log == lane->log && this_thread.entries[i].lane == lane) return &this_thread.entries[i];
+    if (entry_at(i)->log == lane->log && entry_at(i)->lane == lane) return entry_at(i);
   }
   return NULL;
 }

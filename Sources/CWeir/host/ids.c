@@ -16,7 +16,7 @@
 
 enum { NUMBERS = 62, POOLS = 16 };
 
-/* Numbers that are left. A thread has always the same pool, and takes from the kernel while another thread has that. */
+/* Numbers that are left. Beside another thread in its pool, a thread takes from the next pool, or from the kernel. */
 typedef struct pool {
   int taken; /* set by an exchange (acquire), cleared by a release store: the next to take the pool sees all of it */
   uint64_t mark, left;
@@ -70,9 +70,13 @@ int weir_random_id(uint64_t id[2]) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, make_mark);
   /* Fibonacci hashing (Knuth, TAOCP 6.4): the threads' descriptors lie a stack's length apart. */
-  pool *pool = &pools[(uint64_t)(uintptr_t)pthread_self() * 0x9e3779b97f4a7c15u >> 60];
-  if (__atomic_exchange_n(&pool->taken, 1, __ATOMIC_ACQUIRE)) return sys_random(id, 2 * sizeof *id) == 0;
-  int result = take(pool, id);
-  __atomic_store_n(&pool->taken, 0, __ATOMIC_RELEASE);
-  return result;
+  uint64_t first = (uint64_t)(uintptr_t)pthread_self() * 0x9e3779b97f4a7c15u >> 60;
+  for (uint64_t i = first; i < first + 2; i++) {
+    pool *pool = &pools[i % POOLS];
+    if (__atomic_exchange_n(&pool->taken, 1, __ATOMIC_ACQUIRE)) continue;
+    int result = take(pool, id);
+    __atomic_store_n(&pool->taken, 0, __ATOMIC_RELEASE);
+    return result;
+  }
+  return sys_random(id, 2 * sizeof *id) == 0;
 }

@@ -22,7 +22,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/statvfs.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -605,7 +604,8 @@ int sys_random(void *bytes, uint64_t count) {
   FAULT();
   uint64_t done = 0;
   while (done < count) {
-    ssize_t n = getrandom((uint8_t *)bytes + done, count - done, 0);
+    /* Not glibc's function, at which a thread that is cancelled ends. */
+    long n = syscall(SYS_getrandom, (uint8_t *)bytes + done, count - done, 0);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return -errno;
     done += (uint64_t)n;
