@@ -158,15 +158,18 @@ C = $(BUILD)/c
 C_SOURCES = $(wildcard Sources/CWeir/*/*.c)
 C_HEADERS = include/weir.h include/weir_capture.h include/weir_failing.h
 C_WARNINGS = -Wall -Wextra -Werror
-C_FLAGS = -std=gnu11 $(C_WARNINGS) -fPIC -pthread -Iinclude -ISources/CWeir -MMD -MP
+C_FLAGS = -std=gnu11 $(C_WARNINGS) -fPIC -pthread -Iinclude -ISources/CWeir -MMD -MP -ffile-prefix-map=$(CURDIR)=.
 C_OBJECTS = $(C_SOURCES:Sources/CWeir/%.c=$(C)/plain/%.o)
 # What a program with the library in it links as well: batch segments are LZ4.
 C_LIBS = -llz4
 
 # Changes with the compiler and its flags, as a Debian package sets them.
+COMPILER = $(CC) $(C_FLAGS) $(CFLAGS) $(LDFLAGS)
+
 $(C)/compiler: always
-	@mkdir -p $(@D)
-	@echo '$(CC) $(C_FLAGS) $(CFLAGS)' | cmp -s - $@ || echo '$(CC) $(C_FLAGS) $(CFLAGS)' >$@
+	@$(if $(subst x$(file <$@)x,,x$(COMPILER)x),$(shell mkdir -p $(@D))$(file >$@,$(COMPILER))):
+
+$(C_OBJECTS): | need-cc
 
 $(C)/plain/%.o: Sources/CWeir/%.c $(C)/compiler
 	@mkdir -p $(@D)

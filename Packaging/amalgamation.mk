@@ -1,6 +1,7 @@
 # amalgamation.mk: the C core as one file.
 #
-#   make amalgamation   $(BUILD)/amalgamation: weir.c and weir.h; weir_reader.c and weir_reader.h, the reader alone; LICENSE
+#   make amalgamation   $(BUILD)/amalgamation: weir.c and weir.h; weir_reader.c and weir_reader.h, the reader alone;
+#                       LICENSE
 #
 # READER_FUNCTIONS names the functions that the reader is to have; without it: all that read, follow and verify.
 

@@ -20,6 +20,7 @@ ZSHDIR = $(PREFIX)/share/zsh/site-functions
 FISHDIR = $(PREFIX)/share/fish/vendor_completions.d
 UNITDIR = $(PREFIX)/lib/systemd/system
 SHAREDIR = $(PREFIX)/share/weir
+DOCDIR = $(PREFIX)/share/doc/weir
 INSTALL = install
 
 VERSION := $(shell sed -n 's/^.define WEIR_VERSION "\(.*\)"/\1/p' include/weir.h)
@@ -29,17 +30,19 @@ SONAME = libweir.so.$(SOVERSION)
 libweir: $(C)/libweir.a $(C)/$(SONAME)
 
 # The version script leaves the names of the headers global, and no other.
-$(C)/$(SONAME): $(C_OBJECTS) Packaging/weir.map
+$(C)/$(SONAME): $(C_OBJECTS) $(C)/compiler Packaging/weir.map
 	@$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=Packaging/weir.map -Wl,-z,defs \
 	  -Wl,-O1 $(C_OBJECTS) $(C_LIBS) -pthread -o $@
 
-# Each is one absolute path: a space would make several of it, and uninstall removes folders.
-FOLDERS = PREFIX BINDIR LIBDIR INCLUDEDIR MANDIR BASHDIR ZSHDIR FISHDIR UNITDIR SHAREDIR
+# Each is one absolute path, and nothing that a shell takes for more: uninstall removes folders.
+FOLDERS = PREFIX BINDIR LIBDIR INCLUDEDIR MANDIR BASHDIR ZSHDIR FISHDIR UNITDIR SHAREDIR DOCDIR
 
 need-folders:
 	@$(foreach folder,$(FOLDERS),$(if $(filter-out 1,$(words x$($(folder))x))$(if $(filter /%,$($(folder))),,x),\
 	  echo 'weir: $(folder) must be an absolute path without spaces (now "$($(folder))")' >&2; exit 1;)) \
 	$(if $(filter-out 1,$(words x$(DESTDIR)x)),echo 'weir: DESTDIR must have no spaces' >&2; exit 1,:)
+	@case '$(subst ','\'',$(foreach folder,$(FOLDERS) DESTDIR,$($(folder))))' in *[!A-Za-z0-9/._+~@%:=,\ -]*) \
+	  echo 'weir: the names of folders may have letters, digits and / . _ + ~ @ % : = , - alone' >&2; exit 1;; esac
 
 # $(call under_prefix,FOLDER): as weir.pc names the folder.
 under_prefix = $(patsubst $(PREFIX)/%,$${prefix}/%,$(1))
@@ -73,23 +76,31 @@ install: need-folders need-cc libweir $(C)/man3/weir.3
 INSTALLED_TOOL = $(BUILD)/tool/release/weir
 SAMPLE = Sources/WeirTool/Sample/apache_access.log
 
+# The licences of what the tool has within it: the packages that SwiftPM fetched, and Swift's libraries.
+CHECKOUTS = $(abspath $(dir $(INSTALLED_TOOL))..)/checkouts
+LICENCES = $(wildcard $(foreach name,LICENSE NOTICE,$(CHECKOUTS)/*/$(name)* $(CHECKOUTS)/*/*/*/$(name)*) \
+  $(dir $(realpath $(shell command -v $(SWIFT) 2>/dev/null)))../share/swift/LICENSE.txt)
+
 $(BUILD)/tool/release/weir: need-swift need-lz4 need-zlib need-ncurses need-brokers
 	$(SWIFT) build -j $(JOBS) --scratch-path $(BUILD)/tool $(SWIFT_FLAGS) -c release --static-swift-stdlib \
 	  -Xlinker -z -Xlinker now $(BUILD_TRAITS) --product weir
 
 install-tool: need-folders $(INSTALLED_TOOL) need-python
-	$(INSTALL) -d $(addprefix $(DESTDIR),$(BINDIR) $(MANDIR)/man1 $(BASHDIR) $(ZSHDIR) $(FISHDIR) $(UNITDIR) $(SHAREDIR))
+	$(INSTALL) -d $(addprefix $(DESTDIR),$(BINDIR) $(MANDIR)/man1 $(BASHDIR) $(ZSHDIR) $(FISHDIR) $(UNITDIR) $(SHAREDIR) $(DOCDIR))
 	$(INSTALL) -m 755 $(INSTALLED_TOOL) $(DESTDIR)$(BINDIR)
 	strip $(DESTDIR)$(BINDIR)/weir
 	rm -rf $(BUILD)/man1 && python3 -B Packaging/manual.py commands $(BUILD)/man1 $(INSTALLED_TOOL)
 	$(INSTALL) -m 644 $(BUILD)/man1/* $(DESTDIR)$(MANDIR)/man1
-	for shell in bash:$(BASHDIR)/weir zsh:$(ZSHDIR)/_weir fish:$(FISHDIR)/weir.fish; do \
-	  $(INSTALLED_TOOL) --generate-completion-script $${shell%%:*} >$(BUILD)/completions || exit 1; \
+	set -e; for shell in bash:$(BASHDIR)/weir zsh:$(ZSHDIR)/_weir fish:$(FISHDIR)/weir.fish; do \
+	  $(INSTALLED_TOOL) --generate-completion-script $${shell%%:*} >$(BUILD)/completions; \
 	  sed '1{/^#!/d}' $(BUILD)/completions >$(DESTDIR)$${shell#*:}; \
 	  chmod 644 $(DESTDIR)$${shell#*:}; done
 	$(FILL_IN) Packaging/weir-deliver@.service.in >$(DESTDIR)$(UNITDIR)/weir-deliver@.service
 	chmod 644 $(DESTDIR)$(UNITDIR)/weir-deliver@.service
 	$(INSTALL) -m 644 $(SAMPLE) $(DESTDIR)$(SHAREDIR)
+	for file in $(LICENCES); do echo "---- $$(basename "$$(dirname "$$file")"): $$(basename "$$file")"; cat "$$file"; \
+	  done >$(DESTDIR)$(DOCDIR)/third-party-licences
+	chmod 644 $(DESTDIR)$(DOCDIR)/third-party-licences
 
 uninstall: need-folders
 	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,libweir.a libweir.so $(SONAME) $(SONAME).* pkgconfig/weir.pc)
@@ -98,8 +109,9 @@ uninstall: need-folders
 	rm -f $(DESTDIR)$(MANDIR)/man1/weir.1 $(DESTDIR)$(MANDIR)/man1/weir-*.1
 	rm -f $(DESTDIR)$(MANDIR)/man3/weir.3 $(DESTDIR)$(MANDIR)/man3/weir_*.3
 	rm -f $(addprefix $(DESTDIR),$(BINDIR)/weir $(BASHDIR)/weir $(ZSHDIR)/_weir $(FISHDIR)/weir.fish \
-	  $(UNITDIR)/weir-deliver@.service $(SHAREDIR)/apache_access.log)
-	[ ! -d $(DESTDIR)$(SHAREDIR) ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(SHAREDIR)
+	  $(UNITDIR)/weir-deliver@.service $(SHAREDIR)/apache_access.log $(DOCDIR)/third-party-licences)
+	for folder in $(addprefix $(DESTDIR),$(SHAREDIR) $(DOCDIR)); do \
+	  [ ! -d $$folder ] || rmdir --ignore-fail-on-non-empty $$folder; done
 
 # ---- The interface of the library ------------------------------------------------------------------------------------
 
@@ -131,14 +143,15 @@ ARCH =
 
 deb: need-cc need-packaging need-python $(if $(or $(ARCH),$(filter no,$(TOOL))),,$(INSTALLED_TOOL))
 	$(if $(and $(ARCH),$(filter-out no,$(TOOL))),$(error The tool is not built across: add TOOL=no))
-	@[ '$(TOOL)' = no ] || [ ! -e .git ] || git diff --quiet HEAD || { \
-	  echo 'weir: commit first: the library is packed as committed, and the tool as built' >&2; exit 1; }
+	@[ '$(TOOL)' = no ] || [ ! -e .git ] || { changed=$$(git status --porcelain) && [ -z "$$changed" ] || { \
+	  echo 'weir: commit first: the library is packed as committed, and the tool as built' >&2; exit 1; }; }
 	rm -rf $(DEB) && mkdir -p $(DEB_SOURCE)
 	$(if $(wildcard .git),git archive HEAD,tar -c --exclude='./.build*' --exclude='./$(BUILD)' .) | tar -x -C $(DEB_SOURCE)
 	cp -R $(DEB_SOURCE)/Packaging/debian $(DEB_SOURCE)/debian
 	printf 'weir (%s) unstable; urgency=medium\n\n  * Version %s.\n\n -- %s  %s\n' $(VERSION) $(VERSION) \
 	  "$$(sed -n 's/^Maintainer: //p' $(DEB_SOURCE)/debian/control)" \
-	  "$$($(if $(wildcard .git),git log -1 --format=%cD,date -R))" >$(DEB_SOURCE)/debian/changelog
+	  "$$($(if $(wildcard .git),git log -1 --format=%cD,date -R $${SOURCE_DATE_EPOCH:+-d @$$SOURCE_DATE_EPOCH}))" \
+	  >$(DEB_SOURCE)/debian/changelog
 	cd $(DEB_SOURCE) && env -u MAKEFLAGS -u MAKEOVERRIDES -u MFLAGS DEB_BUILD_PROFILES='$(if $(filter no,$(TOOL)),pkg.weir.notool)' \
 	  INSTALLED_TOOL=$(abspath $(INSTALLED_TOOL)) dpkg-buildpackage -b -us -uc $(ARCH:%=-a%)
 	@ls -1 $(DEB)/*.deb

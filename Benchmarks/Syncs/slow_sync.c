@@ -1,5 +1,5 @@
 /*
- * slow_sync.c: a disk that takes SYNC_MICROSECONDS for each sync, by LD_PRELOAD and with files in memory. For what a
+ * slow_sync.c: a disk that takes at least SYNC_MICROSECONDS for each sync, by LD_PRELOAD and with files in memory. For what a
  * program gains or loses by waiting for a disk that this machine does not have.
  */
 #include <stdlib.h>
@@ -10,7 +10,8 @@ int fsync(int fd);
 
 static int slow_sync(void) {
   const char *microseconds = getenv("SYNC_MICROSECONDS");
-  struct timespec pause = {.tv_nsec = 1000 * (microseconds ? atol(microseconds) : 0)};
+  long count = microseconds ? atol(microseconds) : 0;
+  struct timespec pause = {.tv_sec = count / 1000000, .tv_nsec = count % 1000000 * 1000};
   nanosleep(&pause, NULL);
   return 0;
 }

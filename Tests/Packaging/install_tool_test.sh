@@ -5,6 +5,8 @@ make=${1:?usage: install_tool_test.sh MAKE TOOL} tool=${2:?usage: install_tool_t
 here=$(cd "$(dirname "$0")/../.." && pwd)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
 prefix=$folder/prefix
 failures=$folder/failures
 
@@ -22,6 +24,7 @@ for page in "$prefix"/share/man/man1/*; do
   groff -man -ww -Kutf8 -Tutf8 "$page" >/dev/null 2>"$failures"
   [ ! -s "$failures" ] || { cat "$failures"; fail "$page"; }
 done
+"$prefix/bin/weir" --help | grep -q '^SUBCOMMANDS:' || fail 'weir --help names no commands'
 "$prefix/bin/weir" --help | sed -n '/SUBCOMMANDS:/,$s/^  \([a-z][a-z-]*\) .*/\1/p' | while read -r command; do
   [ -e "$prefix/share/man/man1/weir-$command.1" ] || fail "weir $command has no manual page"
 done
@@ -35,7 +38,10 @@ grep -q "^ExecStart=$prefix/bin/weir deliver " "$prefix/lib/systemd/system/weir-
   fail 'the unit starts another program'
 grep -rl '@[a-z]*@' "$prefix/lib" && fail 'a placeholder was not filled in'
 [ -s "$prefix/share/weir/apache_access.log" ] || fail 'the sample is not installed'
-ok 'completions, unit, sample'
+for name in Yams swift-nio swift-log swift; do
+  grep -q "^---- $name: LICENSE" "$prefix/share/doc/weir/third-party-licences" || fail "the licence of $name is missing"
+done
+ok 'completions, unit, sample, licences'
 
 quiet "$make" -C "$here" --no-print-directory uninstall PREFIX="$prefix"
 left=$(find "$prefix" ! -type d)

@@ -42,6 +42,7 @@ test-abi: need-abigail $(C)/libweir.abi
 	echo 'ok: the interface of libweir.so is that of Packaging/libweir.abi'
 
 test-deb: need-lintian
+	@mkdir -p $(C)
 	$(MAKE) --no-print-directory deb TOOL=no DEB=$(C)/deb >$(C)/deb.log 2>&1 || { tail -50 $(C)/deb.log; exit 1; }
 	Tests/Packaging/deb_test.sh $(C)/deb
 

@@ -11,6 +11,7 @@ import pathlib
 import platform
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -27,7 +28,7 @@ SUITE = "bookworm"
 # A way that takes longer stands still. Nothing is measured by it.
 DEADLINE = 1800
 
-# Mounts in a namespace of their own, which ends with the commands, however they end.
+# Mounts and processes in namespaces of their own, which end with the commands, however they end.
 IN_ROOT = """root=$1 commands=$2; shift 2
 mount -t proc proc "$root/proc"
 mount --rbind /dev "$root/dev"
@@ -61,8 +62,9 @@ def ways():
 def run_in(root, commands, environment, shared=()):
     """Runs commands in a root, which sees the folders `shared` of this machine at the same places."""
     return subprocess.run(
-        ["unshare", "--mount", "--propagation", "private", "/bin/sh", "-ec", IN_ROOT, "sh", root, f"cd /root\n{commands}",
-         *shared], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True,
+        ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--propagation", "private", "/bin/sh", "-ec", IN_ROOT,
+         "sh", root, f"cd /root\n{commands}", *shared],
+        env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True,
         errors="replace", timeout=DEADLINE)
 
 
@@ -78,7 +80,8 @@ def package_places():
     """The folders that this machine has Swift packages in, or says where they are: mirrors of SwiftPM and of git."""
     urls = subprocess.run(["git", "config", "--system", "--get-regexp", r"^url\..*\.insteadof$"], stdout=subprocess.PIPE,
                           text=True, check=False).stdout
-    places = [pathlib.Path.home() / ".swiftpm/configuration", *map(pathlib.Path, re.findall(r"^url\.(/.*)\.insteadof ", urls, re.M))]
+    places = [pathlib.Path.home() / ".swiftpm/configuration",
+              *map(pathlib.Path, re.findall(r"^url\.(/.*)\.insteadof ", urls, re.M))]
     return [place for place in dict.fromkeys(places) if place.is_dir()]
 
 
@@ -93,10 +96,7 @@ class Machine:
         # How this machine reaches the packages, but not which packages it has.
         shutil.copytree("/etc/apt/apt.conf.d", self.clean / "etc/apt/apt.conf.d", symlinks=True, dirs_exist_ok=True)
         run("chroot", self.clean, "apt-get", "update", "-qq")
-        source = self.clean / "root/weir"
-        source.mkdir()
-        archive = run("git", "-C", HERE, "archive", "HEAD", stdout=subprocess.PIPE).stdout
-        run("tar", "-x", "-C", source, input=archive)
+        run("git", "clone", "-q", "--no-hardlinks", HERE, self.clean / "root/weir")
         for deb in self.debs:
             shutil.copy(deb, self.clean / "root")
 
@@ -117,12 +117,17 @@ class Machine:
                 if pathlib.Path("/etc/gitconfig").exists():
                     shutil.copy("/etc/gitconfig", root / "etc/gitconfig")
             start = time.monotonic()
-            done = run_in(root, commands, environment, shared)
+            try:
+                done = run_in(root, commands, environment, shared)
+            except subprocess.TimeoutExpired as expired:
+                return False, DEADLINE, f"{(expired.output or b'').decode(errors='replace')}\nstands still"
             seconds = time.monotonic() - start
             if done.returncode != 0:
                 return False, seconds, done.stdout
             if not sum(1 for _ in weir.open(root / "root/events")):
                 return False, seconds, f"{done.stdout}\nthe log has no event"
+            if "weircat" in commands and '"event":' not in done.stdout:
+                return False, seconds, f"{done.stdout}\nno event was printed"
             if ".deb" in commands and (left := self._purge(root, environment)):
                 return False, seconds, f"the removed packages leave {left}"
             return True, seconds, done.stdout
@@ -138,6 +143,7 @@ class Machine:
 
 
 def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--debs", type=pathlib.Path, default=HERE / ".build/deb", help="where the packages are")
     parser.add_argument("--folder", type=pathlib.Path, default=HERE / ".build", help="where the roots are made")

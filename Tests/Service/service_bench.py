@@ -3,8 +3,9 @@
 
 The service runs on one processor, all its threads included, and wrk on another. Services without Weir,
 with Weir, with Weir that drains its lanes less often, and with delivery to files besides are loaded in
-turns, so that what else the machine does meets all. With Weir each request is an event with a user and a request id. Then orders are loaded, each
-of which is on disk before its answer, beside the time that the disk takes to sync a block by itself.
+turns, so that what else the machine does meets all. With Weir each request is an event with a user and
+a request id. Then orders are loaded, each of which is on disk before its answer, beside the time that
+the disk takes to sync a block by itself.
 """
 
 import argparse

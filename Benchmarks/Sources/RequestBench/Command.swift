@@ -43,7 +43,9 @@ struct Command: AsyncParsableCommand {
   var directory = FileManager.default.temporaryDirectory.path
 
   func validate() throws {
-    guard bursts > 0, calls > 0, events > 0, rounds > 0 else { throw ValidationError("all counts must be above 0") }
+    guard bursts > 0, calls > 0, events > 0, rounds > 0, seconds > 0 else {
+      throw ValidationError("all counts and times must be above 0")
+    }
   }
 
   func run() async throws {

@@ -34,7 +34,8 @@ extension Tracker {
   ///
   /// Throws a ``WeirError`` with the code `invalid` (this opening did not give the id), `io` (the disk failed; the
   /// unsynced data is copied to another file, so a second call may succeed), `noSpace` (the event stays in its lane),
-  /// `lost` (the event was overwritten before it was in the log) or `closed`. Throws `CancellationError` if the task is
+  /// `lost` (the event was overwritten, or damaged in memory, before it was in the log), `memory` (there is none to
+  /// wait) or `closed`. Throws `CancellationError` if the task is
   /// cancelled.
   public func durable(upTo id: EventID) async throws { try await durable(upTo: id, timeout: nil) }
 
