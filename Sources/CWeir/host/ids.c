@@ -5,6 +5,10 @@
  * What it keeps true: no number is given out twice, in no process. A child of a fork has a copy of the numbers that its
  * parent has left, so the numbers are of a mark that lies in memory which is zeros in a child: a child finds another
  * mark there, and takes new numbers.
+ *
+ * label store                               load                              what it guarantees
+ * I1    pool.taken = 0 (release), after     the next to take the pool: its    a number is taken once
+ *       the pool's numbers                  exchange with 1 (acquire)
  */
 #define _GNU_SOURCE
 #include "weir_ids.h"
@@ -18,7 +22,7 @@ enum { NUMBERS = 62, POOLS = 16 };
 
 /* Numbers that are left. Beside another thread in its pool, a thread takes from the next pool, or from the kernel. */
 typedef struct pool {
-  int taken; /* set by an exchange (acquire), cleared by a release store: the next to take the pool sees all of it */
+  int taken;
   uint64_t mark, left;
   uint64_t numbers[NUMBERS];
 } __attribute__((aligned(64))) pool;
@@ -73,9 +77,9 @@ int weir_random_id(uint64_t id[2]) {
   uint64_t first = (uint64_t)(uintptr_t)pthread_self() * 0x9e3779b97f4a7c15u >> 60;
   for (uint64_t i = first; i < first + 2; i++) {
     pool *pool = &pools[i % POOLS];
-    if (__atomic_exchange_n(&pool->taken, 1, __ATOMIC_ACQUIRE)) continue;
+    if (__atomic_exchange_n(&pool->taken, 1, __ATOMIC_ACQUIRE)) continue; /* I1 */
     int result = take(pool, id);
-    __atomic_store_n(&pool->taken, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&pool->taken, 0, __ATOMIC_RELEASE); /* I1 */
     return result;
   }
   return sys_random(id, 2 * sizeof *id) == 0;

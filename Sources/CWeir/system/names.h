@@ -389,6 +389,7 @@
 #define sys_map_lazily weir_core_sys_map_lazily
 #define sys_map_private weir_core_sys_map_private
 #define sys_map_wiped weir_core_sys_map_wiped
+#define sys_map_zeros weir_core_sys_map_zeros
 #define sys_membarrier weir_core_sys_membarrier
 #define sys_membarrier_is_cheap weir_core_sys_membarrier_is_cheap
 #define sys_membarrier_register weir_core_sys_membarrier_register
