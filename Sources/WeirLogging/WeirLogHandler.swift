@@ -41,7 +41,8 @@ public import Weir
 ///
 /// **Lines of Weir itself,** whose loggers have the label `weir` or a label that begins with `weir.`, go to standard
 /// error. Such lines tell that events are refused, or are not delivered, and an event for each would cause the next.
-/// To send them elsewhere, give `bootstrap` another handler for these labels. Sensitive values are redacted there.
+/// On standard error, sensitive values are redacted. To send these lines elsewhere, give `bootstrap` another handler for
+/// their labels.
 ///
 /// **Threads.** A value type, as swift-log requires: a copy has its own level and metadata, and the same tracker. Any
 /// thread may log. A line does not wait, lock or call the system, except for what ``/Weir/Tracker/track(_:)`` says.

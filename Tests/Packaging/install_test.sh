@@ -3,18 +3,8 @@
 # pkg-config, CMake, both libraries, C and C++. Whatever is installed is moved once, and removed at the end.
 set -eu
 make=${1:?usage: install_test.sh MAKE}
-here=$(cd "$(dirname "$0")/../.." && pwd)
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
-prefix=$folder/prefix
-failures=$folder/failures
+. "$(dirname "$0")/checks.sh"
 
-fail() { echo "weir: $*" >&2; exit 1; }
-ok() { echo "ok: $*"; }
-# quiet COMMAND...: its output only if it fails.
-quiet() { "$@" >"$failures" 2>&1 || { cat "$failures" >&2; fail "$* failed"; }; }
 # runs PROGRAM NAME: the example captures, and reads back what it captured.
 runs() { rm -rf "$folder/log"; quiet "$1" "$folder/log"; ok "$2"; }
 

@@ -2,17 +2,7 @@
 # install_tool_test.sh MAKE TOOL: installs the tool into a folder of its own, looks at what it installs, and uninstalls.
 set -eu
 make=${1:?usage: install_tool_test.sh MAKE TOOL} tool=${2:?usage: install_tool_test.sh MAKE TOOL}
-here=$(cd "$(dirname "$0")/../.." && pwd)
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
-prefix=$folder/prefix
-failures=$folder/failures
-
-fail() { echo "weir: $*" >&2; exit 1; }
-ok() { echo "ok: $*"; }
-quiet() { "$@" >"$failures" 2>&1 || { cat "$failures" >&2; fail "$* failed"; }; }
+. "$(dirname "$0")/checks.sh"
 
 quiet "$make" -C "$here" --no-print-directory install-tool PREFIX="$prefix" INSTALLED_TOOL="$tool"
 

@@ -56,7 +56,7 @@ static uint64_t own_mark(void) {
   return __atomic_compare_exchange_n(mark, &now, made, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED) ? made : now;
 }
 
-/* Answers 0 if the kernel refuses random numbers. */
+/* Sets an id of the pool's numbers. 0: the pool has none left, and the kernel gave no others. */
 static int take(pool *pool, uint64_t id[2]) {
   if (pool->left == 0 || pool->mark != __atomic_load_n(mark, __ATOMIC_RELAXED)) {
     pool->left = 0;

@@ -9,7 +9,7 @@
 /// A thread of this process, to compare with the calling one. After the thread has ended, another thread may have the
 /// same identity.
 package struct ThreadIdentity: Equatable, Sendable {
-  /// The bits of what pthread_self answers. With musl that is a pointer, and a pointer is not Sendable.
+  /// The thread that pthread_self names, as a number: with musl a thread is a pointer, and no pointer is Sendable.
   private let bits: UInt
 
   package static var current: Self {
