@@ -63,53 +63,46 @@
         let own = fields(request, context)
         bound = bound.isEmpty ? own : FieldObject(bound.filter { id in !own.contains { $0.name == id.name } } + own)
       }
-      if let user {
-        return try await Bindings.with(user: user(request, context), fields: bound) {
-          try await track(request, context, since: start, next)
-        }
-      }
-      guard !bound.isEmpty else { return try await track(request, context, since: start, next) }
-      return try await Bindings.with(fields: bound) { try await track(request, context, since: start, next) }
-    }
-
-    private func track(
-      _ request: Request, _ context: Context, since start: MonotonicTime,
-      _ next: (Request, Context) async throws -> Response
-    ) async throws -> Response {
-      do {
-        var response = try await next(request, context)
-        var event = RequestEvent(request, context.endpointPath, response.status, since: start)
-        if let length = response.body.contentLength {
-          // Nothing is put around the body: Hummingbird sends a body that is one buffer together with the head, in a
-          // third of the writes.
-          event.responseBytes = request.method == .head ? 0 : UInt64(exactly: length)
+      func handled() async throws -> Response {
+        do {
+          var response = try await next(request, context)
+          var event = RequestEvent(request.head, context.endpointPath, response.status, since: start)
+          if let length = response.body.contentLength {
+            // Nothing is put around the body: Hummingbird sends a body that is one buffer together with the head, in a
+            // third of the writes.
+            event.responseBytes = request.head.method == .head ? 0 : UInt64(exactly: length)
+            tracker.track(event)
+          } else {
+            response.body = TrackedBody(event, since: start, tracker).around(response.body)
+          }
+          return response
+        } catch {
+          let status = (error as? any HTTPResponseError)?.status ?? .internalServerError
+          var event = RequestEvent(request.head, context.endpointPath, status, since: start)
+          event.error = "\(type(of: error))"
           tracker.track(event)
-        } else {
-          response.body = TrackedBody(event, since: start, tracker).around(response.body)
+          throw error
         }
-        return response
-      } catch {
-        let status = (error as? any HTTPResponseError)?.status ?? .internalServerError
-        var event = RequestEvent(request, context.endpointPath, status, since: start)
-        event.error = "\(type(of: error))"
-        tracker.track(event)
-        throw error
       }
+      if let user { return try await Bindings.with(user: user(request, context), fields: bound, handled) }
+      return bound.isEmpty ? try await handled() : try await Bindings.with(fields: bound, handled)
     }
   }
 
   extension RequestEvent {
+    /// Takes the head, because the compiler copies a whole `Request` for each look into one.
     fileprivate init(
-      _ request: Request, _ route: String?, _ status: HTTPResponse.Status, since start: MonotonicTime
+      _ request: borrowing HTTPRequest, _ route: String?, _ status: HTTPResponse.Status, since start: MonotonicTime
     ) {
+      let method = request.method
       // The header is looked for only where there may be a body: the search compares the names of all headers.
-      let hasBody = request.method != .get && request.method != .head
+      let hasBody = method != .get && method != .head
       self.init(
-        method: request.method.rawValue,
+        method: method.rawValue,
         // Routes begin with a slash. Where none matches, Hummingbird gives a word.
-        route: route?.first == "/" ? route : nil,
+        route: route?.utf8.first == UInt8(ascii: "/") ? route : nil,
         status: UInt16(clamping: status.code), nanoseconds: MonotonicTime.now.nanoseconds - start.nanoseconds,
-        requestBytes: hasBody ? request.headers[.contentLength].flatMap { UInt64($0) } : nil)
+        requestBytes: hasBody ? request.headerFields[.contentLength].flatMap { UInt64($0) } : nil)
     }
   }
 #endif

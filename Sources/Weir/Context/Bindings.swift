@@ -78,6 +78,7 @@ public struct Bindings: Sendable {
   /// Binds a user, and optionally fields and a view, to everything that is captured in asynchronous work. The work runs
   /// on the caller's actor.
   @discardableResult
+  @inlinable
   public static func with<Result, Failure: Error>(
     user: String?, traits: FieldObject = [:], fields: FieldObject = [:], view: String? = nil,
     sensitive: Set<String> = [], isolation: isolated (any Actor)? = #isolation,
@@ -100,6 +101,7 @@ public struct Bindings: Sendable {
   /// Binds fields and a view to everything that is captured in asynchronous work. The bound user stays. The work runs
   /// on the caller's actor.
   @discardableResult
+  @inlinable
   public static func with<Result, Failure: Error>(
     fields: FieldObject = [:], view: String? = nil, sensitive: Set<String> = [],
     isolation: isolated (any Actor)? = #isolation, _ body: () async throws(Failure) -> Result
@@ -125,6 +127,7 @@ public struct Bindings: Sendable {
 
   /// Runs asynchronous work with these bindings instead of the current ones, on the caller's actor.
   @discardableResult
+  @inlinable
   public func run<Result, Failure: Error>(
     isolation: isolated (any Actor)? = #isolation, _ body: () async throws(Failure) -> Result
   ) async throws(Failure) -> Result {
@@ -164,23 +167,37 @@ package func rebind<Answer>(_ scope: EncodedScope?, _ body: () -> Answer) -> Ans
   scope === EncodedScope.current ? body() : bind(scope, body)
 }
 
+@inlinable
 package func bind<Answer, Failure: Error>(
   _ scope: EncodedScope?, _ isolation: isolated (any Actor)?, _ body: () async throws(Failure) -> Answer
 ) async throws(Failure) -> Answer {
+  var result: Result<Answer, Failure>?
+  await bound(to: scope, isolation) {
+    // Capturing `isolation` keeps the closure on the actor. Without it, the closure would leave the actor and
+    // return, and other work of the actor could run in between.
+    _ = isolation
+    do throws(Failure) { result = .success(try await body()) } catch { result = .failure(error) }
+  }
+  guard let result else { preconditionFailure("the body was not run") }
+  return try result.get()
+}
+
+/// Binds `scope` during asynchronous work. Not generic, as the other function of the name.
+@usableFromInline
+package func bound(
+  to scope: EncodedScope?, _ isolation: isolated (any Actor)?, _ body: () async -> Void
+) async {
   Tracker.willBindScopes()
   let address = scope?.address ?? BoundScope(address: nil)
-  return try await EncodedScope.$current.withValue(
+  await EncodedScope.$current.withValue(
     scope,
-    operation: { () async -> Result<Answer, Failure> in
-      // Capturing `isolation` keeps the closure on the actor. Without it, the closure would leave the actor and
-      // return, and other work of the actor could run in between.
+    operation: {
       _ = isolation
-      return await EncodedScope.$bound.withValue(
+      await EncodedScope.$bound.withValue(
         address,
-        operation: { () async -> Result<Answer, Failure> in
+        operation: {
           _ = isolation
-          do throws(Failure) { return .success(try await body()) } catch { return .failure(error) }
+          await body()
         }, isolation: isolation)
-    }, isolation: isolation
-  ).get()
+    }, isolation: isolation)
 }

@@ -10,6 +10,15 @@ import NIOEmbedded
 import Weir
 import WeirHummingbird
 
+/// What Hummingbird itself takes for any middleware.
+struct Idle: RouterMiddleware {
+  func handle(
+    _ request: Request, context: BasicRequestContext, next: (Request, BasicRequestContext) async throws -> Response
+  ) async throws -> Response {
+    try await next(request, context)
+  }
+}
+
 @main
 struct Command {
   static let calls = 2_000
@@ -21,13 +30,15 @@ struct Command {
     configuration.atByteLimit = .dropOldest
     let tracker = try Tracker(directory: CommandLine.arguments[1], configuration: configuration)
     let plain = Router()
+    let idle = Router()
+    idle.add(middleware: Idle())
     let alone = Router()
     alone.add(middleware: TrackRequestsMiddleware(tracker))
     let bound = Router()
     bound.add(
       middleware: TrackRequestsMiddleware(
         tracker, fields: { _, _ in ["request": "4bf92f3577b34da6"] }, user: { _, _ in "ada" }))
-    let routers = [plain, alone, bound]
+    let routers = [plain, idle, alone, bound]
     for router in routers {
       router.get("/items/:item") { _, _ in ByteBuffer(string: "a thing") }
     }
@@ -58,8 +69,9 @@ struct Command {
       print("\(what): \(Int(time(medians))) ns, least \(Int(time(least)))")
     }
     show("a request without a network") { $0[0] }
-    show("the middleware") { $0[1] - $0[0] }
-    show("the middleware with a user and a field") { $0[2] - $0[0] }
+    show("a middleware that does nothing") { $0[1] - $0[0] }
+    show("the middleware") { $0[2] - $0[0] }
+    show("the middleware with a user and a field") { $0[3] - $0[0] }
     let counters = tracker.counters
     guard counters.dropped.isEmpty else { fatalError("events were refused: \(counters.dropped)") }
     print("events captured: \(counters.accepted), none refused")

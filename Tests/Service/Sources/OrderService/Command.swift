@@ -6,7 +6,6 @@
 //   EVENTS_BYTE_LIMIT …  the options of the log: Tracker.Configuration(config:)
 
 import Configuration
-import HTTPTypes
 import Hummingbird
 import Logging
 import ServiceLifecycle
@@ -32,8 +31,14 @@ struct Command {
       }
       tracker = opened
     }
-    let router = Router()
-    if let tracker { router.add(middleware: TrackRequestsMiddleware(tracker, fields: requestID, user: user)) }
+    let router = Router(context: CallContext.self)
+    router.add(middleware: Front())
+    if let tracker {
+      router.add(
+        middleware: TrackRequestsMiddleware(
+          tracker, fields: { _, context in context.call.map { ["request": .string($0)] } ?? [:] },
+          user: { _, context in context.user }))
+    }
     Orders(tracker: tracker).addRoutes(to: router)
     var logger = Logger(label: "orders")
     logger.logLevel = .warning
@@ -44,17 +49,5 @@ struct Command {
       logger: logger)
     try await application.runService()
     try tracker?.close()
-  }
-
-  private static let userHeader = HTTPField.Name("X-User")!
-  private static let requestHeader = HTTPField.Name("X-Request-ID")!
-
-  /// Whoever is at the front has checked who asks, and says so.
-  private static func user(_ request: Request, _ context: BasicRequestContext) -> String? {
-    request.headers[userHeader]
-  }
-
-  private static func requestID(_ request: Request, _ context: BasicRequestContext) -> FieldObject {
-    request.headers[requestHeader].map { ["request": .string($0)] } ?? [:]
   }
 }

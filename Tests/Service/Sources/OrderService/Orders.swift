@@ -43,7 +43,7 @@ struct Orders: Sendable {
   /// `nil`: nothing is captured.
   let tracker: Tracker?
 
-  func addRoutes(to router: Router<BasicRequestContext>) {
+  func addRoutes(to router: Router<CallContext>) {
     router.get("/items/:item") { _, context in
       let item = try context.parameters.require("item", as: UInt64.self)
       return Item(item: item, name: "a thing", price: Double(item % 100) + 0.99, stock: Int(item % 7))
