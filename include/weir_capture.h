@@ -179,7 +179,7 @@ enum {
   WEIR_CLOCK_MONOTONIC = 2, /* clock_gettime(CLOCK_MONOTONIC) */
   WEIR_CLOCK_COARSE = 3,    /* clock_gettime(CLOCK_MONOTONIC_COARSE): 1 to 4 ms of resolution, half the cost */
   WEIR_CLOCK_TICK = 4       /* one load: a word that the drainer refreshes in each of its passes, so behind by up to
-                               drain_interval_ns and what the scheduler adds. While it sleeps, MONOTONIC */
+                               a millisecond and what the scheduler adds. While it sleeps, MONOTONIC */
 };
 
 /*

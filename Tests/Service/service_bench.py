@@ -2,7 +2,7 @@
 """service_bench.py SERVICE [--turns N] [--seconds N] [--connections N] [--directory DIR]: what Weir costs a service.
 
 The service runs on one processor, all its threads included, and wrk on another. Services without Weir,
-with Weir, with Weir that drains its lanes less often, and with delivery to files besides are loaded in
+with Weir, with Weir that drains its lanes each millisecond, and with delivery to files besides are loaded in
 turns, so that what else the machine does meets all. With Weir each request is an event with a user and
 a request id. Then orders are loaded, each of which is on disk before its answer, beside the time that
 the disk takes to sync a block by itself.
@@ -104,8 +104,8 @@ def main():
     try:
         start("without Weir")
         start("with Weir", folder / "log", **limits)
-        start("drained each 20 ms", folder / "rarely", **limits, drain_interval="20ms")
-        start("and delivered", folder / "other", folder / "delivered", **limits, drain_interval="20ms")
+        start("drained each ms", folder / "often", **limits, drain_interval="1ms")
+        start("and delivered", folder / "other", folder / "delivered", **limits)
         for service in started:
             wrk(service, last, options.connections, 2, "/items/7")
         table(in_turns(services, options.turns, lambda service: wrk(
@@ -115,7 +115,7 @@ def main():
                           '  return wrk.format("POST", "/orders/" .. number)\nend\n')
         before = sync_time(folder)
         # Without delivery: its files are synced too, by the same disk.
-        del services["drained each 20 ms"], services["and delivered"]
+        del services["drained each ms"], services["and delivered"]
         table(in_turns(services, options.turns, lambda service: wrk(
             service, last, options.audit_connections, options.seconds, "/", script)), "without Weir")
         print(f"orders, with Weir each on disk before its answer, {options.audit_connections} connections; a block of "

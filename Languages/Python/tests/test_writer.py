@@ -364,7 +364,7 @@ class WriterTest(unittest.TestCase):
     from weir import _writer
     options = _writer._room(_writer._Options)
     _writer._Library(None).init(options.buffer)
-    self.assertEqual((options.lane_count, options.create, options.drain_interval_ns), (16, 1, 10**6))
+    self.assertEqual((options.lane_count, options.create, options.drain_interval_ns), (16, 1, 20 * 10**6))
 
 
 if __name__ == '__main__': unittest.main()

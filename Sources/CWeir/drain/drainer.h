@@ -34,6 +34,7 @@ typedef struct drainer {
   uint64_t seal_below;     /* atomic: weir_seal orders a seal of an active segment that begins below this offset. Stored
                               before the drain request that follows, so D3 orders the store */
   uint64_t stalled_for;    /* drain requests after this one came after the failed try, and do not fail */
+  uint32_t shorter;        /* how often the nap between two passes was halved: see pace_naps */
   int can_flush_lines;     /* the processor has clflushopt */
   event_clock clock;
   weir_counters counters;  /* read with relaxed atomics */

@@ -39,7 +39,7 @@ enum {
   LEAST_AHEAD = 32 * PAGE_BYTES, /* of each lane in use; more where it moves faster */
   AHEAD_TICKS = 4,               /* times what it moved since the last look */
   LEAST_TICK_NS = 500000,        /* between looks: what a writeback may catch between two of them faults */
-  MOST_TICK_NS = 4000000,
+  MOST_TICK_NS = 16000000,
   OVERFLOW_TICK_NS = 2000000,    /* while there are overflow lanes to make or to give back */
   QUIET_TICKS = 8,               /* looks at which nothing had moved before the deep sleep */
   PIECE_BYTES = 32 * PAGE_BYTES  /* of a lane that is populated for the first time, between two looks at all lanes */
@@ -147,10 +147,14 @@ static int populate_once(prefaulter *prefaulter, stretch *stretches, uint64_t *m
   return 0;
 }
 
-/* Halves the tick while lanes are fast, so that they do not overtake the prefaulter; doubles it while they are slow. */
-static uint64_t next_tick(uint64_t tick, uint64_t moved) {
-  if (moved > LEAST_AHEAD / 4) tick /= 2;
-  else if (moved < PAGE_BYTES) tick *= 2;
+/*
+ * Halves the tick while lanes are fast, so that they do not overtake the prefaulter; doubles it while they are slow.
+ * The drainer moves heads in steps: what moved in `ns`, since a look found that something had, is held against the tick.
+ */
+static uint64_t next_tick(uint64_t tick, uint64_t moved, uint64_t ns) {
+  double each = (double)moved * (double)tick / (double)(ns + 1);
+  if (each > LEAST_AHEAD / 4) tick /= 2;
+  else if (each < LEAST_AHEAD / 8) tick *= 2;
   if (tick < LEAST_TICK_NS) return LEAST_TICK_NS;
   return tick > MOST_TICK_NS ? (uint64_t)MOST_TICK_NS : tick;
 }
@@ -166,7 +170,7 @@ static void *populate_main(void *argument) {
   intake *intake = prefaulter->intake;
   int keeps_writable = !intake->ring.in_memory;
   stretch stretches[WEIR_MAX_LANES] = {0};
-  uint64_t tick = LEAST_TICK_NS;
+  uint64_t tick = LEAST_TICK_NS, moved_at = sys_monotonic_ns();
   uint32_t quiet = 0;
   for (;;) {
     uint32_t bell = __atomic_load_n(&prefaulter->bell, __ATOMIC_ACQUIRE); /* P1: before `stopping` */
@@ -185,7 +189,11 @@ static void *populate_main(void *argument) {
       return NULL;
     }
     quiet = moved > 0 ? 0 : quiet + 1;
-    if (moved > 0) tick = next_tick(tick, moved);
+    if (moved > 0) {
+      uint64_t now = sys_monotonic_ns();
+      tick = next_tick(tick, moved, now - moved_at);
+      moved_at = now;
+    }
     uint64_t wait = soon ? (uint64_t)OVERFLOW_TICK_NS : UINT64_MAX;
     if (quiet < QUIET_TICKS && keeps_writable && tick < wait) wait = tick;
     if (wait != UINT64_MAX) {

@@ -36,7 +36,7 @@ void weir_options_init(weir_options *options) {
                             .overflow_bytes = 128 << 20,
                             .segment_bytes = 8 << 20,
                             .max_event_bytes = WEIR_MAX_EVENT_BYTES,
-                            .drain_interval_ns = 1000000,
+                            .drain_interval_ns = 20000000,
                             .full_wait_ns = 0,
                             .create = 1};
 }

@@ -40,7 +40,7 @@ extension Tracker {
     /// The maximum size of an event, in bytes of encoded fields and bound scope. Default 68 KiB; range 64 bytes–1 MiB.
     public var maximumEventBytes: Int
 
-    /// The maximum delay before a captured event is readable in the log. Default 1 ms; range 50 µs–10 s.
+    /// The maximum delay before a captured event is readable in the log. Default 20 ms; range 50 µs–10 s.
     public var drainInterval: Duration
 
     /// What a capture does when its lane is full. Default ``Tracker/OverflowPolicy/dropNewest``.
@@ -194,8 +194,7 @@ extension Tracker {
     /// The kernel's coarse clock, with a resolution of 1 to 4 ms.
     case coarse
     /// A time in memory that the drainer updates whenever it looks for events. Late by up to
-    /// ``Configuration/drainInterval`` plus the scheduler's delay. Costs one load. Uses ``monotonic`` while the drainer
-    /// sleeps.
+    /// one millisecond plus the scheduler's delay. Costs one load. Uses ``monotonic`` while the drainer sleeps.
     case tick
   }
 }

@@ -45,7 +45,7 @@ struct ConstantTests {
     #expect(configuration.laneBytes == 1 << 20)
     #expect(configuration.overflowBytes == 128 << 20)
     #expect(configuration.segmentBytes == 8 << 20)
-    #expect(configuration.drainInterval == .milliseconds(1))
+    #expect(configuration.drainInterval == .milliseconds(20))
     #expect(configuration.whenFull == .dropNewest)
   }
 

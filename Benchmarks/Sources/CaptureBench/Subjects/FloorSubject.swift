@@ -44,7 +44,7 @@ final class DrainedFloorSubject: TimedSubject {
 
   var ring: String { lanes.paths[0] }
 
-  /// Read meanwhile as often as Weir's drainer looks, every half millisecond.
+  /// Read meanwhile every half millisecond, the shortest time between two passes of Weir's drainer.
   func timedBurst(thread: Int, first: UInt64, count: Int, gap: UInt64, into ticks: UnsafeMutablePointer<UInt32>) -> Int
   {
     let stop = StopFlag()
