@@ -641,7 +641,7 @@ static void ended_thread(const char *ring) {
   uint64_t numbers[2] = {0};
   producer producer = {.log = log, .type = define_numbered(log), .producer = 1};
   pthread_t thread = begin_to_keep(&producer, 2, &numbers[0]);
-  sleep_ns(20000000); /* the prefaulter has nothing to do, and sleeps */
+  CHECK_AWAIT(__atomic_load_n(&((event_log *)log)->prefaulter.asleep, __ATOMIC_RELAXED)); /* there is nothing to do */
   end_to_keep(thread);
   CHECK_AWAIT(ready(log) == 0);
   numbers[1] = producer.number;

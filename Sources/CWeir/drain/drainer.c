@@ -572,8 +572,10 @@ drain_result drainer_drain(drainer *drainer, const drain_goal *goal, uint64_t *m
     uint64_t tail = goal                          ? goal->tails[i]
                     : i >= intake->first_overflow ? overflow[i]
                                                   : __atomic_load_n(&lane->control->tail, __ATOMIC_ACQUIRE); /* L2 */
-    before += lane->drained;
+    uint64_t drained = lane->drained;
+    before += drained;
     complete = drain_lane(drainer, lane, tail);
+    if (lane->drained - drained > drainer->most_moved) drainer->most_moved = lane->drained - drained;
     if (complete && lane_overflows(intake, lane) && tail > lane->passed) {
       __atomic_store_n(&lane->passed, tail, __ATOMIC_RELEASE); /* L12 */
     }
@@ -588,7 +590,7 @@ drain_result drainer_drain(drainer *drainer, const drain_goal *goal, uint64_t *m
 
 enum {
   BUSY_BYTES = 64 << 10,     /* a pass that moved this much is followed by the next one at once */
-  IDLE_PASSES = 8,           /* passes without work before the deep sleep */
+  IDLE_NAPS = 8,             /* of full length, without work, before the deep sleep */
   STALLED_PAUSE_NS = 10000000,
   UNREADY_PAUSE_NS = 100000, /* the next segment is being prepared */
 };
@@ -631,11 +633,20 @@ static int any_lane_half_full(const drainer *drainer) {
   return 0;
 }
 
-/* Half the drain interval, so that a pass that is late still ends within it; less while lanes fill up in that time. */
+/*
+ * Half the drain interval, so that a pass that is late still ends within it. The sealer syncs half the sync interval
+ * after a pass, so a quarter of that interval is left for the pass to come.
+ */
+static uint64_t most_nap_ns(const drainer *drainer) {
+  const weir_options *options = drainer->intake->options;
+  uint64_t ns = options->drain_interval_ns / 2, sync_ns = options->sync_interval_ns;
+  return sync_ns != 0 && sync_ns / 4 < ns ? sync_ns / 4 : ns;
+}
+
+/* Less than the most while lanes fill up in that time, and while the drainer has a tick to refresh. */
 static uint64_t nap_ns(const drainer *drainer) {
   const intake *intake = drainer->intake;
-  uint64_t most = intake->options->drain_interval_ns / 2, ns = most >> drainer->shorter;
-  /* A tick that nobody refreshes is worth nothing. */
+  uint64_t most = most_nap_ns(drainer), ns = most >> drainer->shorter;
   if (intake->ring.header->clock == WEIR_CLOCK_TICK && ns > SHORT_NAP_NS) return SHORT_NAP_NS;
   if (ns >= LEAST_NAP_NS) return ns;
   return most < LEAST_NAP_NS ? most : (uint64_t)LEAST_NAP_NS;
@@ -643,13 +654,14 @@ static uint64_t nap_ns(const drainer *drainer) {
 
 /*
  * Halves the naps if more than half a lane came in the last, because a producer whose lane gets half full has to ring,
- * which costs 10 to 20 us. Doubles them if an eighth came.
+ * which costs 10 to 20 us. Doubles them if an eighth came at most, in a nap that nobody ended.
  */
-static void pace_naps(drainer *drainer, uint64_t moved) {
+static void pace_naps(drainer *drainer, int rung) {
   const lane_view view = ring_lane_view(drainer->intake, 0);
-  uint64_t half = lane_half(&view);
+  uint64_t half = lane_half(&view), moved = drainer->most_moved;
+  drainer->most_moved = 0;
   if (moved > half && nap_ns(drainer) > LEAST_NAP_NS) drainer->shorter++;
-  else if (moved < half / 4 && drainer->shorter > 0) drainer->shorter--;
+  else if (moved <= half / 4 && !rung && drainer->shorter > 0) drainer->shorter--;
 }
 
 /*
@@ -751,8 +763,8 @@ static void *drain_main(void *argument) {
   drainer *drainer = (struct drainer *)argument;
   intake *intake = drainer->intake;
   drainer->can_flush_lines = lines_can_be_released();
-  uint32_t idle = 0;
-  uint64_t since_nap = 0; /* moved */
+  uint64_t idle_ns = 0;
+  uint32_t before = 0; /* the last nap: the bell */
   for (;;) {
     drainer_wake(drainer);
     uint32_t bell = __atomic_load_n(&intake->bell, __ATOMIC_ACQUIRE); /* E4 */
@@ -765,12 +777,11 @@ static void *drain_main(void *argument) {
       continue;
     }
     if (stopping) return NULL;
-    idle = moved > 0 ? 0 : idle + 1;
-    since_nap += moved;
+    idle_ns = moved > 0 ? 0 : idle_ns + nap_ns(drainer);
     if (moved >= BUSY_BYTES) continue;
-    pace_naps(drainer, since_nap);
-    since_nap = 0;
-    if (idle >= IDLE_PASSES) sleep_deep(drainer);
+    pace_naps(drainer, bell != before);
+    before = bell;
+    if (idle_ns >= IDLE_NAPS * most_nap_ns(drainer)) sleep_deep(drainer);
     else wait_for_interval(drainer, bell);
   }
 }

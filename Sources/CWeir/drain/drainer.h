@@ -35,6 +35,7 @@ typedef struct drainer {
                               before the drain request that follows, so D3 orders the store */
   uint64_t stalled_for;    /* drain requests after this one came after the failed try, and do not fail */
   uint32_t shorter;        /* how often the nap between two passes was halved: see pace_naps */
+  uint64_t most_moved;     /* bytes of a lane in one pass, since the last nap */
   int can_flush_lines;     /* the processor has clflushopt */
   event_clock clock;
   weir_counters counters;  /* read with relaxed atomics */

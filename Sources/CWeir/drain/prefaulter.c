@@ -41,7 +41,8 @@ enum {
   LEAST_TICK_NS = 500000,        /* between looks: what a writeback may catch between two of them faults */
   MOST_TICK_NS = 16000000,
   OVERFLOW_TICK_NS = 2000000,    /* while there are overflow lanes to make or to give back */
-  QUIET_TICKS = 8,               /* looks at which nothing had moved before the deep sleep */
+  QUIET_TICKS = 8,               /* in which nothing moved, before the deep sleep */
+  MOST_INTERVAL_NS = 100000000,  /* in which nothing moved either, if the drainer takes so long between two passes */
   PIECE_BYTES = 32 * PAGE_BYTES  /* of a lane that is populated for the first time, between two looks at all lanes */
 };
 
@@ -50,7 +51,7 @@ typedef struct stretch {
   uint64_t filled; /* bytes of the lane's records and overhang that were populated once */
   uint64_t head;
   uint64_t ahead; /* 0: the lane is not in use */
-  uint32_t looks; /* since the head moved */
+  uint64_t moved_at; /* the time of the look that last found the head moved */
 } stretch;
 
 static uint64_t whole_pages(uint64_t bytes) { return (bytes + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1); }
@@ -124,11 +125,12 @@ static int fill_lanes(prefaulter *prefaulter, stretch *stretches, int *more) {
  * Looks at every lane once. Adds up in `*moved` what was drained since the last look. It goes by the heads, which
  * the drainer moves: to read a tail takes its cache line from the processor that captures, and costs the next capture
  * there 0.1 to 0.3 us. Between two passes of the drainer it asks for the same pages again, because a writeback may have
- * come in between. 0 or a negative errno.
+ * come in between. A lane that has not moved for `silence_ns` is out of use. 0 or a negative errno.
  */
-static int populate_once(prefaulter *prefaulter, stretch *stretches, uint64_t *moved) {
+static int populate_once(prefaulter *prefaulter, stretch *stretches, uint64_t silence_ns, uint64_t *moved) {
   const intake *intake = prefaulter->intake;
   uint32_t lanes = lanes_in_play(intake);
+  uint64_t now = sys_monotonic_ns();
   *moved = 0;
   for (uint32_t i = 0; i < lanes; i++) {
     stretch *stretch = &stretches[i];
@@ -137,8 +139,8 @@ static int populate_once(prefaulter *prefaulter, stretch *stretches, uint64_t *m
     uint64_t head = head_position(__atomic_load_n(&lane->control->head, __ATOMIC_RELAXED));
     uint64_t step = head - stretch->head, ahead = AHEAD_TICKS * step;
     if (step > 0) {
-      *stretch = (struct stretch){stretch->filled, head, ahead < LEAST_AHEAD ? (uint64_t)LEAST_AHEAD : ahead, 0};
-    } else if (stretch->looks++ >= QUIET_TICKS) stretch->ahead = 0;
+      *stretch = (struct stretch){stretch->filled, head, ahead < LEAST_AHEAD ? (uint64_t)LEAST_AHEAD : ahead, now};
+    } else if (now - stretch->moved_at > silence_ns) stretch->ahead = 0;
     if (stretch->ahead == 0) continue;
     *moved += step;
     int error = populate_lane(prefaulter, i, head, stretch->ahead);
@@ -149,7 +151,8 @@ static int populate_once(prefaulter *prefaulter, stretch *stretches, uint64_t *m
 
 /*
  * Halves the tick while lanes are fast, so that they do not overtake the prefaulter; doubles it while they are slow.
- * The drainer moves heads in steps: what moved in `ns`, since a look found that something had, is held against the tick.
+ * The drainer moves heads in steps: what moved in the `ns` since the last look that found a move is held against the
+ * tick.
  */
 static uint64_t next_tick(uint64_t tick, uint64_t moved, uint64_t ns) {
   double each = (double)moved * (double)tick / (double)(ns + 1);
@@ -157,6 +160,13 @@ static uint64_t next_tick(uint64_t tick, uint64_t moved, uint64_t ns) {
   else if (each < LEAST_AHEAD / 8) tick *= 2;
   if (tick < LEAST_TICK_NS) return LEAST_TICK_NS;
   return tick > MOST_TICK_NS ? (uint64_t)MOST_TICK_NS : tick;
+}
+
+/* How long nothing moves in a silence. A nap of the drainer is none. */
+static uint64_t least_silence_ns(const intake *intake, uint64_t tick) {
+  uint64_t interval = intake->options->drain_interval_ns, ticks = QUIET_TICKS * tick;
+  if (interval > MOST_INTERVAL_NS) interval = MOST_INTERVAL_NS;
+  return interval > ticks ? interval : ticks;
 }
 
 /* What the opening left to be done beside it, because it takes 10 to 20 ms. */
@@ -171,7 +181,6 @@ static void *populate_main(void *argument) {
   int keeps_writable = !intake->ring.in_memory;
   stretch stretches[WEIR_MAX_LANES] = {0};
   uint64_t tick = LEAST_TICK_NS, moved_at = sys_monotonic_ns();
-  uint32_t quiet = 0;
   for (;;) {
     uint32_t bell = __atomic_load_n(&prefaulter->bell, __ATOMIC_ACQUIRE); /* P1: before `stopping` */
     if (__atomic_load_n(&prefaulter->stopping, __ATOMIC_RELAXED)) break;  /* P1 */
@@ -181,21 +190,21 @@ static void *populate_main(void *argument) {
     int soon = overflow_lanes_tend(intake);
     /* Any other error than -EINVAL is of one range, or passes: the capture takes the fault. */
     int error = fill_lanes(prefaulter, stretches, &more);
-    if (error != -EINVAL && keeps_writable) error = populate_once(prefaulter, stretches, &moved);
+    uint64_t silence_ns = least_silence_ns(intake, tick);
+    if (error != -EINVAL && keeps_writable) error = populate_once(prefaulter, stretches, silence_ns, &moved);
     if (error != -EINVAL && more) continue;
     register_membarrier(intake);
     if (error == -EINVAL) {
       __atomic_store_n(&intake->tender, NULL, __ATOMIC_RELAXED);
       return NULL;
     }
-    quiet = moved > 0 ? 0 : quiet + 1;
+    uint64_t now = sys_monotonic_ns();
     if (moved > 0) {
-      uint64_t now = sys_monotonic_ns();
       tick = next_tick(tick, moved, now - moved_at);
       moved_at = now;
     }
     uint64_t wait = soon ? (uint64_t)OVERFLOW_TICK_NS : UINT64_MAX;
-    if (quiet < QUIET_TICKS && keeps_writable && tick < wait) wait = tick;
+    if (now - moved_at <= silence_ns && keeps_writable && tick < wait) wait = tick;
     if (wait != UINT64_MAX) {
       sys_futex_wait(&prefaulter->bell, bell, wait);
       continue;
@@ -203,7 +212,8 @@ static void *populate_main(void *argument) {
     __atomic_store_n(&prefaulter->asleep, 1, __ATOMIC_RELAXED);
     sys_futex_wait(&prefaulter->bell, bell, UINT64_MAX);
     __atomic_store_n(&prefaulter->asleep, 0, __ATOMIC_RELAXED);
-    quiet = 0;
+    tick = LEAST_TICK_NS; /* the silence says nothing of the rate */
+    moved_at = sys_monotonic_ns();
   }
   return NULL;
 }

@@ -193,7 +193,7 @@ extension Tracker {
     case monotonic
     /// The kernel's coarse clock, with a resolution of 1 to 4 ms.
     case coarse
-    /// A time in memory that the drainer updates whenever it looks for events. Late by up to
+    /// A time in memory that the drainer updates whenever it looks for events, at least once a millisecond. Late by up to
     /// one millisecond plus the scheduler's delay. Costs one load. Uses ``monotonic`` while the drainer sleeps.
     case tick
   }

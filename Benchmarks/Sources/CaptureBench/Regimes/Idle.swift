@@ -30,7 +30,7 @@ func measureIdle(seconds: Double, _ session: Session) throws {
     var inLog = Outcome("idle", "weir-c-first-in-log", setup)
     var read = Outcome("idle", "weir-c-first-read", setup)
     for _ in 0..<100 {
-      usleep(30_000)
+      usleep(200_000)  // the drainer sleeps
       var logged: UInt64 = 0
       var given: UInt64 = 0
       let log = subject.log

@@ -44,7 +44,7 @@ final class DrainedFloorSubject: TimedSubject {
 
   var ring: String { lanes.paths[0] }
 
-  /// Read meanwhile every half millisecond, the shortest time between two passes of Weir's drainer.
+  /// Read meanwhile every half millisecond, the shortest nap of Weir's drainer by default.
   func timedBurst(thread: Int, first: UInt64, count: Int, gap: UInt64, into ticks: UnsafeMutablePointer<UInt32>) -> Int
   {
     let stop = StopFlag()
