@@ -12,6 +12,7 @@ static void set_up(void) {
   world_open(1, 1, WEIR_FULL_DROP_NEWEST, 0);
   world_log->prefaulter.intake = &world_log->intake;
   world_log->prefaulter.runs = 1;
+  world_log->options.drain_interval_ns = 1000000; /* a silence of few looks */
   produce(0, 0);
   locals_load(&(thread_locals){0});
 }

@@ -51,7 +51,7 @@ typedef struct stretch {
   uint64_t filled; /* bytes of the lane's records and overhang that were populated once */
   uint64_t head;
   uint64_t ahead; /* 0: the lane is not in use */
-  uint64_t moved_at; /* the time of the look that last found the head moved */
+  uint64_t still_ns; /* ticks since a look found the head moved */
 } stretch;
 
 static uint64_t whole_pages(uint64_t bytes) { return (bytes + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1); }
@@ -121,16 +121,22 @@ static int fill_lanes(prefaulter *prefaulter, stretch *stretches, int *more) {
   return error;
 }
 
+/* How long nothing moves in a silence. A nap of the drainer is none. */
+static uint64_t least_silence_ns(const intake *intake, uint64_t tick) {
+  uint64_t interval = intake->options->drain_interval_ns, ticks = QUIET_TICKS * tick;
+  if (interval > MOST_INTERVAL_NS) interval = MOST_INTERVAL_NS;
+  return interval > ticks ? interval : ticks;
+}
+
 /*
  * Looks at every lane once. Adds up in `*moved` what was drained since the last look. It goes by the heads, which
  * the drainer moves: to read a tail takes its cache line from the processor that captures, and costs the next capture
  * there 0.1 to 0.3 us. Between two passes of the drainer it asks for the same pages again, because a writeback may have
- * come in between. A lane that has not moved for `silence_ns` is out of use. 0 or a negative errno.
+ * come in between. A lane that was still for a silence is out of use. 0 or a negative errno.
  */
-static int populate_once(prefaulter *prefaulter, stretch *stretches, uint64_t silence_ns, uint64_t *moved) {
+static int populate_once(prefaulter *prefaulter, stretch *stretches, uint64_t tick, uint64_t *moved) {
   const intake *intake = prefaulter->intake;
   uint32_t lanes = lanes_in_play(intake);
-  uint64_t now = sys_monotonic_ns();
   *moved = 0;
   for (uint32_t i = 0; i < lanes; i++) {
     stretch *stretch = &stretches[i];
@@ -139,8 +145,8 @@ static int populate_once(prefaulter *prefaulter, stretch *stretches, uint64_t si
     uint64_t head = head_position(__atomic_load_n(&lane->control->head, __ATOMIC_RELAXED));
     uint64_t step = head - stretch->head, ahead = AHEAD_TICKS * step;
     if (step > 0) {
-      *stretch = (struct stretch){stretch->filled, head, ahead < LEAST_AHEAD ? (uint64_t)LEAST_AHEAD : ahead, now};
-    } else if (now - stretch->moved_at > silence_ns) stretch->ahead = 0;
+      *stretch = (struct stretch){stretch->filled, head, ahead < LEAST_AHEAD ? (uint64_t)LEAST_AHEAD : ahead, 0};
+    } else if ((stretch->still_ns += tick) > least_silence_ns(intake, tick)) stretch->ahead = 0;
     if (stretch->ahead == 0) continue;
     *moved += step;
     int error = populate_lane(prefaulter, i, head, stretch->ahead);
@@ -162,13 +168,6 @@ static uint64_t next_tick(uint64_t tick, uint64_t moved, uint64_t ns) {
   return tick > MOST_TICK_NS ? (uint64_t)MOST_TICK_NS : tick;
 }
 
-/* How long nothing moves in a silence. A nap of the drainer is none. */
-static uint64_t least_silence_ns(const intake *intake, uint64_t tick) {
-  uint64_t interval = intake->options->drain_interval_ns, ticks = QUIET_TICKS * tick;
-  if (interval > MOST_INTERVAL_NS) interval = MOST_INTERVAL_NS;
-  return interval > ticks ? interval : ticks;
-}
-
 /* What the opening left to be done beside it, because it takes 10 to 20 ms. */
 static void register_membarrier(intake *intake) {
   if (__atomic_load_n(&intake->membarrier, __ATOMIC_RELAXED)) return;
@@ -180,7 +179,7 @@ static void *populate_main(void *argument) {
   intake *intake = prefaulter->intake;
   int keeps_writable = !intake->ring.in_memory;
   stretch stretches[WEIR_MAX_LANES] = {0};
-  uint64_t tick = LEAST_TICK_NS, moved_at = sys_monotonic_ns();
+  uint64_t tick = LEAST_TICK_NS, still_ns = 0, moved_at = sys_monotonic_ns();
   for (;;) {
     uint32_t bell = __atomic_load_n(&prefaulter->bell, __ATOMIC_ACQUIRE); /* P1: before `stopping` */
     if (__atomic_load_n(&prefaulter->stopping, __ATOMIC_RELAXED)) break;  /* P1 */
@@ -190,21 +189,21 @@ static void *populate_main(void *argument) {
     int soon = overflow_lanes_tend(intake);
     /* Any other error than -EINVAL is of one range, or passes: the capture takes the fault. */
     int error = fill_lanes(prefaulter, stretches, &more);
-    uint64_t silence_ns = least_silence_ns(intake, tick);
-    if (error != -EINVAL && keeps_writable) error = populate_once(prefaulter, stretches, silence_ns, &moved);
+    if (error != -EINVAL && keeps_writable) error = populate_once(prefaulter, stretches, tick, &moved);
     if (error != -EINVAL && more) continue;
     register_membarrier(intake);
     if (error == -EINVAL) {
       __atomic_store_n(&intake->tender, NULL, __ATOMIC_RELAXED);
       return NULL;
     }
-    uint64_t now = sys_monotonic_ns();
+    still_ns = moved > 0 ? 0 : still_ns + tick;
     if (moved > 0) {
+      uint64_t now = sys_monotonic_ns();
       tick = next_tick(tick, moved, now - moved_at);
       moved_at = now;
     }
     uint64_t wait = soon ? (uint64_t)OVERFLOW_TICK_NS : UINT64_MAX;
-    if (now - moved_at <= silence_ns && keeps_writable && tick < wait) wait = tick;
+    if (still_ns < least_silence_ns(intake, tick) && keeps_writable && tick < wait) wait = tick;
     if (wait != UINT64_MAX) {
       sys_futex_wait(&prefaulter->bell, bell, wait);
       continue;
@@ -212,6 +211,7 @@ static void *populate_main(void *argument) {
     __atomic_store_n(&prefaulter->asleep, 1, __ATOMIC_RELAXED);
     sys_futex_wait(&prefaulter->bell, bell, UINT64_MAX);
     __atomic_store_n(&prefaulter->asleep, 0, __ATOMIC_RELAXED);
+    still_ns = 0;
     tick = LEAST_TICK_NS; /* the silence says nothing of the rate */
     moved_at = sys_monotonic_ns();
   }
