@@ -134,7 +134,8 @@ typedef struct weir_options {
   uint64_t segment_bytes;     /* size of a segment file while it is active: 8 MiB. 1 MiB to 1 GiB, or less in tests. An
                                  opening's first segment has 1 MiB, each further one twice the one before up to this */
   uint64_t max_event_bytes;   /* largest event, in bytes of encoded fields: WEIR_MAX_EVENT_BYTES. 64 to 1 MiB */
-  uint64_t drain_interval_ns; /* longest time from a capture to its event in the log: 20 ms. 50 us to 10 s */
+  uint64_t drain_interval_ns; /* longest time from a capture to its event in the log: 20 ms. 50 us to 10 s.
+                                 Half of sync_interval_ns, if that is less */
   uint64_t full_wait_ns;      /* how long a capture waits on a full lane before it does what full_policy says: 0.
                                  UINT64_MAX: for ever. A weir_begin in a signal handler would wait for what it
                                  interrupts: there use weir_begin_in_signal, which never waits */

@@ -178,9 +178,9 @@ enum {
   WEIR_CLOCK_TSC = 1,       /* the processor's counter, calibrated; weir_open fails where it is not to be trusted */
   WEIR_CLOCK_MONOTONIC = 2, /* clock_gettime(CLOCK_MONOTONIC) */
   WEIR_CLOCK_COARSE = 3,    /* clock_gettime(CLOCK_MONOTONIC_COARSE): 1 to 4 ms of resolution, half the cost */
-  WEIR_CLOCK_TICK = 4       /* one load: a word that the drainer refreshes in each of its passes, with this clock at
-                               least each millisecond, so behind by up to that and what the scheduler adds. While the
-                               drainer sleeps, MONOTONIC */
+  WEIR_CLOCK_TICK = 4       /* one load: a word that the drainer refreshes in each of its passes, each millisecond
+                               while events flow, so behind by up to that and what the scheduler adds. MONOTONIC while
+                               the drainer naps longer, or sleeps */
 };
 
 /*

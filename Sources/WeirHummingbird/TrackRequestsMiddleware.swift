@@ -27,7 +27,7 @@
   /// **Fields of a handler.** A handler binds fields with `Bindings.with(fields:)`, for all events within, or captures
   /// an event of its own. The fields of the request's event itself are those of the closure `fields`.
   ///
-  /// **Cost.** Some microseconds for each request: see <doc:WeirHummingbird>. A request whose event is refused
+  /// **Cost.** One to three microseconds for each request: see <doc:WeirHummingbird>. A request whose event is refused
   /// is answered as usual, and the refusal is counted: see `Receipt`.
   ///
   /// **Crash.** A client that has an answer has the request's event in the log, if the event was accepted and the

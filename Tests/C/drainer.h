@@ -52,6 +52,7 @@ static inline int drainer_sleeps(weir_log *handle) {
 static inline void hold_drainer(weir_log *handle) {
   event_log *log = (event_log *)handle;
   intake *intake = &log->intake;
+  REQUIRE(log->options.sync_interval_ns == 0); /* its quarter would be the nap */
   __atomic_store_n(&log->options.drain_interval_ns, UINT64_C(1000000000000000), __ATOMIC_RELAXED);
   REQUIRE(weir_drain(handle, UINT64_MAX, NULL, NULL) == WEIR_OK);
   REQUIRE(AWAIT(drainer_naps(handle) || drainer_sleeps(handle)));

@@ -421,9 +421,9 @@ class Log:
   """A log's directory. Iterating gives its events, from the first offset to the last that there is now.
 
   The log may be written to meanwhile, by any process: nothing is written, no lock is taken. Events of a live writer are
-  there once they are drained, some 10 ms after the capture. Those of a killed one are read with what its ring
-  still has, with the offsets that the next opening gives them. To read on, open the log anew from the offset after the
-  last one. One thread iterates at a time.
+  there once they are drained, at most 20 ms after the capture by default. Those of a killed one are read with what its
+  ring still has, with the offsets that the next opening gives them. To read on, open the log anew from the offset after
+  the last one. One thread iterates at a time.
   """
 
   def __init__(self, directory: Union[str, 'os.PathLike[str]'], start: int = 0):

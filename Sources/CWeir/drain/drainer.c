@@ -590,7 +590,7 @@ drain_result drainer_drain(drainer *drainer, const drain_goal *goal, uint64_t *m
 
 enum {
   BUSY_BYTES = 64 << 10,     /* a pass that moved this much is followed by the next one at once */
-  IDLE_NAPS = 8,             /* of full length, without work, before the deep sleep */
+  IDLE_PASSES = 8,           /* passes without work before the deep sleep */
   STALLED_PAUSE_NS = 10000000,
   UNREADY_PAUSE_NS = 100000, /* the next segment is being prepared */
 };
@@ -635,7 +635,7 @@ static int any_lane_half_full(const drainer *drainer) {
 
 /*
  * Half the drain interval, so that a pass that is late still ends within it. The sealer syncs half the sync interval
- * after a pass, so a quarter of that interval is left for the pass to come.
+ * after a pass: of the other half, one half is for the nap, and one for what is late, and for the sync.
  */
 static uint64_t most_nap_ns(const drainer *drainer) {
   const weir_options *options = drainer->intake->options;
@@ -643,18 +643,16 @@ static uint64_t most_nap_ns(const drainer *drainer) {
   return sync_ns != 0 && sync_ns / 4 < ns ? sync_ns / 4 : ns;
 }
 
-/* Less than the most while lanes fill up in that time, and while the drainer has a tick to refresh. */
+/* Less than the most while lanes fill up in that time. */
 static uint64_t nap_ns(const drainer *drainer) {
-  const intake *intake = drainer->intake;
   uint64_t most = most_nap_ns(drainer), ns = most >> drainer->shorter;
-  if (intake->ring.header->clock == WEIR_CLOCK_TICK && ns > SHORT_NAP_NS) return SHORT_NAP_NS;
   if (ns >= LEAST_NAP_NS) return ns;
   return most < LEAST_NAP_NS ? most : (uint64_t)LEAST_NAP_NS;
 }
 
 /*
- * Halves the naps if more than half a lane came in the last, because a producer whose lane gets half full has to ring,
- * which costs 10 to 20 us. Doubles them if an eighth came at most, in a nap that nobody ended.
+ * Halves the naps if more than half a lane came during the last nap, because a producer whose lane gets half full has
+ * to ring, which costs 10 to 20 us. Doubles them if an eighth came at most, in a nap that nobody ended.
  */
 static void pace_naps(drainer *drainer, int rung) {
   const lane_view view = ring_lane_view(drainer->intake, 0);
@@ -667,11 +665,12 @@ static void pace_naps(drainer *drainer, int rung) {
 /*
  * Gives producers time to fill a block. A producer whose lane gets half full ends a nap that it sees; one that got
  * there during the last pass saw none. Before a short nap that is let be: the next pass is soon enough, and a look at a
- * tail takes its cache line from its producer.
+ * tail takes its cache line from its producer. While events flow, a tick is refreshed after a short nap.
  */
-static void wait_for_interval(drainer *drainer, uint32_t bell) {
+static void wait_for_interval(drainer *drainer, uint32_t bell, int flows) {
   intake *intake = drainer->intake;
   uint64_t ns = nap_ns(drainer);
+  if (flows && intake->ring.header->clock == WEIR_CLOCK_TICK && ns > SHORT_NAP_NS) ns = SHORT_NAP_NS;
   __atomic_store_n(&intake->napping, 1, __ATOMIC_SEQ_CST); /* L6 */
   if (ns > SHORT_NAP_NS && __atomic_load_n(&intake->membarrier, __ATOMIC_RELAXED)) sys_membarrier();
   if (ns <= SHORT_NAP_NS || !any_lane_half_full(drainer)) nap(drainer, bell, ns);
@@ -763,8 +762,7 @@ static void *drain_main(void *argument) {
   drainer *drainer = (struct drainer *)argument;
   intake *intake = drainer->intake;
   drainer->can_flush_lines = lines_can_be_released();
-  uint64_t idle_ns = 0;
-  uint32_t before = 0; /* the last nap: the bell */
+  uint32_t idle = 0, bell_before = 0; /* of the last nap */
   for (;;) {
     drainer_wake(drainer);
     uint32_t bell = __atomic_load_n(&intake->bell, __ATOMIC_ACQUIRE); /* E4 */
@@ -777,12 +775,12 @@ static void *drain_main(void *argument) {
       continue;
     }
     if (stopping) return NULL;
-    idle_ns = moved > 0 ? 0 : idle_ns + nap_ns(drainer);
+    idle = moved > 0 ? 0 : idle + 1;
     if (moved >= BUSY_BYTES) continue;
-    pace_naps(drainer, bell != before);
-    before = bell;
-    if (idle_ns >= IDLE_NAPS * most_nap_ns(drainer)) sleep_deep(drainer);
-    else wait_for_interval(drainer, bell);
+    pace_naps(drainer, bell != bell_before);
+    bell_before = bell;
+    if (idle >= IDLE_PASSES) sleep_deep(drainer);
+    else wait_for_interval(drainer, bell, moved > 0);
   }
 }
 

@@ -41,8 +41,9 @@ enum {
   LEAST_TICK_NS = 500000,        /* between looks: what a writeback may catch between two of them faults */
   MOST_TICK_NS = 16000000,
   OVERFLOW_TICK_NS = 2000000,    /* while there are overflow lanes to make or to give back */
-  QUIET_TICKS = 8,               /* in which nothing moved, before the deep sleep */
-  MOST_INTERVAL_NS = 100000000,  /* in which nothing moved either, if the drainer takes so long between two passes */
+  FIRST_TICK_NS = 4000000,       /* after a silence */
+  SILENT_TICKS = 8,              /* in which nothing moved: a silence */
+  MOST_SILENCE_NS = 100000000,   /* however long the drain interval is */
   PIECE_BYTES = 32 * PAGE_BYTES  /* of a lane that is populated for the first time, between two looks at all lanes */
 };
 
@@ -51,7 +52,7 @@ typedef struct stretch {
   uint64_t filled; /* bytes of the lane's records and overhang that were populated once */
   uint64_t head;
   uint64_t ahead; /* 0: the lane is not in use */
-  uint64_t still_ns; /* ticks since a look found the head moved */
+  uint64_t still_ns; /* since a look found the head moved */
 } stretch;
 
 static uint64_t whole_pages(uint64_t bytes) { return (bytes + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1); }
@@ -121,10 +122,10 @@ static int fill_lanes(prefaulter *prefaulter, stretch *stretches, int *more) {
   return error;
 }
 
-/* How long nothing moves in a silence. A nap of the drainer is none. */
-static uint64_t least_silence_ns(const intake *intake, uint64_t tick) {
-  uint64_t interval = intake->options->drain_interval_ns, ticks = QUIET_TICKS * tick;
-  if (interval > MOST_INTERVAL_NS) interval = MOST_INTERVAL_NS;
+/* How long nothing moves before no events come. Nothing moves in a nap of the drainer either, which is shorter. */
+static uint64_t silence_ns(const intake *intake, uint64_t tick) {
+  uint64_t interval = intake->options->drain_interval_ns, ticks = SILENT_TICKS * tick;
+  if (interval > MOST_SILENCE_NS) interval = MOST_SILENCE_NS;
   return interval > ticks ? interval : ticks;
 }
 
@@ -132,9 +133,11 @@ static uint64_t least_silence_ns(const intake *intake, uint64_t tick) {
  * Looks at every lane once. Adds up in `*moved` what was drained since the last look. It goes by the heads, which
  * the drainer moves: to read a tail takes its cache line from the processor that captures, and costs the next capture
  * there 0.1 to 0.3 us. Between two passes of the drainer it asks for the same pages again, because a writeback may have
- * come in between. A lane that was still for a silence is out of use. 0 or a negative errno.
+ * come in between. `waited`: ns since the last look. A lane that has been still for `silence` ns is out of use.
+ * 0 or a negative errno.
  */
-static int populate_once(prefaulter *prefaulter, stretch *stretches, uint64_t tick, uint64_t *moved) {
+static int populate_once(prefaulter *prefaulter, stretch *stretches, uint64_t waited, uint64_t silence,
+                         uint64_t *moved) {
   const intake *intake = prefaulter->intake;
   uint32_t lanes = lanes_in_play(intake);
   *moved = 0;
@@ -146,7 +149,7 @@ static int populate_once(prefaulter *prefaulter, stretch *stretches, uint64_t ti
     uint64_t step = head - stretch->head, ahead = AHEAD_TICKS * step;
     if (step > 0) {
       *stretch = (struct stretch){stretch->filled, head, ahead < LEAST_AHEAD ? (uint64_t)LEAST_AHEAD : ahead, 0};
-    } else if ((stretch->still_ns += tick) > least_silence_ns(intake, tick)) stretch->ahead = 0;
+    } else if ((stretch->still_ns += waited) > silence) stretch->ahead = 0;
     if (stretch->ahead == 0) continue;
     *moved += step;
     int error = populate_lane(prefaulter, i, head, stretch->ahead);
@@ -179,7 +182,7 @@ static void *populate_main(void *argument) {
   intake *intake = prefaulter->intake;
   int keeps_writable = !intake->ring.in_memory;
   stretch stretches[WEIR_MAX_LANES] = {0};
-  uint64_t tick = LEAST_TICK_NS, still_ns = 0, moved_at = sys_monotonic_ns();
+  uint64_t tick = FIRST_TICK_NS, waited = 0, still_ns = 0, moved_at = sys_monotonic_ns();
   for (;;) {
     uint32_t bell = __atomic_load_n(&prefaulter->bell, __ATOMIC_ACQUIRE); /* P1: before `stopping` */
     if (__atomic_load_n(&prefaulter->stopping, __ATOMIC_RELAXED)) break;  /* P1 */
@@ -189,30 +192,33 @@ static void *populate_main(void *argument) {
     int soon = overflow_lanes_tend(intake);
     /* Any other error than -EINVAL is of one range, or passes: the capture takes the fault. */
     int error = fill_lanes(prefaulter, stretches, &more);
-    if (error != -EINVAL && keeps_writable) error = populate_once(prefaulter, stretches, tick, &moved);
+    uint64_t silence = silence_ns(intake, tick);
+    if (error != -EINVAL && keeps_writable) error = populate_once(prefaulter, stretches, waited, silence, &moved);
+    still_ns = moved > 0 ? 0 : still_ns + waited;
+    waited = 0;
     if (error != -EINVAL && more) continue;
     register_membarrier(intake);
     if (error == -EINVAL) {
       __atomic_store_n(&intake->tender, NULL, __ATOMIC_RELAXED);
       return NULL;
     }
-    still_ns = moved > 0 ? 0 : still_ns + tick;
     if (moved > 0) {
       uint64_t now = sys_monotonic_ns();
       tick = next_tick(tick, moved, now - moved_at);
       moved_at = now;
     }
     uint64_t wait = soon ? (uint64_t)OVERFLOW_TICK_NS : UINT64_MAX;
-    if (still_ns < least_silence_ns(intake, tick) && keeps_writable && tick < wait) wait = tick;
+    if (still_ns < silence && keeps_writable && tick < wait) wait = tick;
     if (wait != UINT64_MAX) {
       sys_futex_wait(&prefaulter->bell, bell, wait);
+      waited = wait;
       continue;
     }
     __atomic_store_n(&prefaulter->asleep, 1, __ATOMIC_RELAXED);
     sys_futex_wait(&prefaulter->bell, bell, UINT64_MAX);
     __atomic_store_n(&prefaulter->asleep, 0, __ATOMIC_RELAXED);
     still_ns = 0;
-    tick = LEAST_TICK_NS; /* the silence says nothing of the rate */
+    tick = FIRST_TICK_NS; /* a silence says nothing of the rate */
     moved_at = sys_monotonic_ns();
   }
   return NULL;

@@ -40,7 +40,8 @@ extension Tracker {
     /// The maximum size of an event, in bytes of encoded fields and bound scope. Default 68 KiB; range 64 bytes–1 MiB.
     public var maximumEventBytes: Int
 
-    /// The maximum delay before a captured event is readable in the log. Default 20 ms; range 50 µs–10 s.
+    /// The maximum delay before a captured event is readable in the log. Default 20 ms; range 50 µs–10 s. Half of the
+    /// interval of ``durability`` counts if that is less.
     public var drainInterval: Duration
 
     /// What a capture does when its lane is full. Default ``Tracker/OverflowPolicy/dropNewest``.
@@ -193,8 +194,9 @@ extension Tracker {
     case monotonic
     /// The kernel's coarse clock, with a resolution of 1 to 4 ms.
     case coarse
-    /// A time in memory that the drainer updates whenever it looks for events, at least once a millisecond. Late by up to
-    /// one millisecond plus the scheduler's delay. Costs one load. Uses ``monotonic`` while the drainer sleeps.
+    /// A time in memory that the drainer updates whenever it looks for events, which with this clock is once a
+    /// millisecond while events flow. Late by up to that plus the scheduler's delay. Costs one load. Uses ``monotonic``
+    /// while no events come.
     case tick
   }
 }

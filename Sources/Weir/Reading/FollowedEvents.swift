@@ -113,8 +113,8 @@ extension LogDirectory {
 }
 
 extension Tracker {
-  /// Returns the events of this tracker's log from offset `from` on, as they are drained. An event comes within the
-  /// drain interval of its capture.
+  /// Returns the events of this tracker's log from offset `from` on, as they are drained. An event is drained
+  /// within the drain interval of its capture, and then found as ``FollowedEvents`` says.
   public func follow(
     from: Offset = 0, onSkip: @escaping @Sendable (EventReader.Skip) -> Void = { _ in }
   ) -> FollowedEvents {

@@ -121,7 +121,7 @@ public final class Inspector: Sendable {
     }
   }
 
-  /// The result of the inspection so far. Never waits. Lags behind the captures by milliseconds. Lags further if there
+  /// The result of the inspection so far. Never waits. Lags behind the captures by the drain interval. Lags further if there
   /// are more events than the inspector can check, or if the program needs all processors: the inspector gives way.
   public var counts: ViolationCounts {
     isOfThisProcess ? shared.read { $0.counts } : ViolationCounts()

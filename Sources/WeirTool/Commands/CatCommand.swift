@@ -23,7 +23,7 @@
         """,
       discussion: """
         Changes nothing. From a live log, the command prints the events that are \
-        drained; an event is drained after some milliseconds. From a log whose writer \
+        drained; by default an event is drained within 20 ms. From a log whose writer \
         has died, the command also prints the events still in the lanes, with the \
         offsets that recovery will assign.
 

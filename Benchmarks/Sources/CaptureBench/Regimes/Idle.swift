@@ -13,7 +13,7 @@ func measureIdle(seconds: Double, _ session: Session) throws {
     Placement.pin(to: placement.capturing)
     _ = subject.burst(thread: 0, first: 0, count: 100)
     try subject.settle()
-    usleep(100_000)
+    usleep(500_000)  // all threads sleep
 
     let before = Usage(subject.log.subject)
     usleep(UInt32(seconds * 1e6))

@@ -36,7 +36,7 @@ struct Command {
     if let tracker {
       router.add(
         middleware: TrackRequestsMiddleware(
-          tracker, fields: { _, context in context.call.map { ["request": .string($0)] } ?? [:] },
+          tracker, fields: { _, context in context.requestID.map { ["request": .string($0)] } ?? [:] },
           user: { _, context in context.user }))
     }
     Orders(tracker: tracker).addRoutes(to: router)

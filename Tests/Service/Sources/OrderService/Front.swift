@@ -6,7 +6,7 @@ import Hummingbird
 struct CallContext: RequestContext {
   var coreContext: CoreRequestContextStorage
   var user: String?
-  var call: String?
+  var requestID: String?
 
   init(source: ApplicationRequestContextSource) {
     coreContext = .init(source: source)
@@ -16,14 +16,14 @@ struct CallContext: RequestContext {
 /// Whoever is at the front has checked who asks, and says so in a header.
 struct Front: RouterMiddleware {
   private static let user = HTTPField.Name("X-User")!
-  private static let call = HTTPField.Name("X-Request-ID")!
+  private static let requestID = HTTPField.Name("X-Request-ID")!
 
   func handle(
     _ request: Request, context: CallContext, next: (Request, CallContext) async throws -> Response
   ) async throws -> Response {
     var context = context
     context.user = request.headers[Self.user]
-    context.call = request.headers[Self.call]
+    context.requestID = request.headers[Self.requestID]
     return try await next(request, context)
   }
 }
