@@ -84,6 +84,7 @@ static weir_log *open_smallish(const char *directory) {
   options.spare_lanes = 1;
   options.lane_bytes = 131072;
   options.segment_bytes = 1 << 20;
+  options.drain_interval_ns = 1000000; /* the drainer falls asleep after eight naps */
   weir_log *log = NULL;
   weir_error error;
   if (!CHECK_EQUAL(weir_open(directory, &options, &log, NULL, &error), WEIR_OK)) fprintf(stderr, "%s\n", error.message);

@@ -483,7 +483,7 @@ static void test_removal(void) {
 static uint64_t wait_and_read(weir_reader *reader, uint64_t wanted) {
   uint64_t events = 0, missing;
   for (int i = 0; i < 10000 && events < wanted; i++) {
-    if (weir_reader_wait(reader, 20000000000u) != WEIR_OK) break;
+    if (weir_reader_wait(reader, HANG_NS) != WEIR_OK) break;
     events += read_on(reader, UINT64_MAX, &missing);
     CHECK_EQUAL(missing, 0);
   }
@@ -558,7 +558,7 @@ static int32_t wait_for_silence(weir_reader *reader, int most, uint64_t *pause_n
 
 static int is_rung(int32_t fd) {
   struct pollfd event = {.fd = fd, .events = POLLIN};
-  return poll(&event, 1, 60000) == 1;
+  return poll(&event, 1, HANG_SECONDS * 1000) == 1;
 }
 
 static void test_silence(void) {
@@ -575,10 +575,11 @@ static void test_silence(void) {
     CHECK_EQUAL(capture_numbered(log, type, 0, i, 0, NULL), WEIR_ACCEPTED);
     CHECK(is_rung(fd));
     CHECK_EQUAL(wait_and_read(reader, 1), 1);
-    /* Read, nothing rings on: the pauses are short again. */
+    /* Read, nothing rings on: the pauses are short again, for two seconds. */
+    uint64_t read_ns = now_ns();
     weir_reader_wait(reader, 0);
     weir_reader_descriptor(reader, &pause_ns);
-    CHECK(pause_ns <= 20000000);
+    CHECK(pause_ns <= 20000000 || now_ns() - read_ns > 1500000000);
   }
   close_and_free(log);
   weir_reader_close(reader);

@@ -331,7 +331,7 @@ static void removed_while_open(void) {
   }
   CHECK(accepted >= 1);
   weir_error error = {0};
-  weir_status drained = weir_drain(log, UINT64_C(5000000000), NULL, &error);
+  weir_status drained = weir_drain(log, HANG_NS, NULL, &error);
   CHECK(drained != WEIR_ERROR_TIMEOUT);
   CHECK(drained == WEIR_OK || strlen(error.message) > 20);
   weir_status closed = weir_close(log, &error);

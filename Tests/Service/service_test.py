@@ -43,7 +43,7 @@ class Client(threading.Thread):
         self.statuses = {}
 
     def run(self):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
         try:
             while True:
                 self.number += 1

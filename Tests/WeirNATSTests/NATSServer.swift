@@ -45,7 +45,7 @@
       process.standardOutput = FileHandle.nullDevice
       try process.run()
       self.process = process
-      let deadline = Date(timeIntervalSinceNow: 60)
+      let deadline = Date(timeIntervalSinceNow: 300)
       let ports = directory + "/nats-server_\(process.processIdentifier).ports"
       struct Ports: Decodable { var nats: [String] }
       while Date.now < deadline {

@@ -185,11 +185,25 @@ static void measure_seconds(weir_log *log, uint32_t type, int seconds, int captu
          (unsigned long long)(after.wakeups - before.wakeups), (unsigned long long)sleeps);
 }
 
+/* Longer than the pause between two touches of the files, each of which is a wake-up. */
+enum { REST_MS = 1200 };
+
+/* Waits until the log has fallen asleep. A log that never does goes on, and is found awake. */
+static void await_rest(void) {
+  uint64_t sleeps = sleeps_of_others();
+  for (int ms = 0, rested_ms = 0; ms < 60000 && rested_ms < REST_MS; ms += 100, rested_ms += 100) {
+    usleep(100000);
+    uint64_t now = sleeps_of_others();
+    if (now != sleeps) rested_ms = -100;
+    sleeps = now;
+  }
+}
+
 static void measure_idle(const char *directory) {
   weir_log *log = open_log(directory, NULL);
   uint32_t type = define(log);
   measure_seconds(log, type, 1, 20, "busy");
-  sleep(1); /* until it has fallen asleep */
+  await_rest();
   measure_seconds(log, type, 3, 0, "idle");
   weir_free(log);
 }

@@ -31,7 +31,7 @@
       mutating func read() throws {
         var quiet = 0
         while quiet < 3 {
-          let news = try feed.look(until: .now + .milliseconds(500))
+          let news = try feed.look(until: .now + patience)
           next = news.found.next
           for row in news.rows { rows[row.event.offset] = MonitorJSON.letters(row.findings) }
           for change in news.changes where rows[change.offset] != nil {
@@ -200,15 +200,15 @@
         let (path, other) = (try log("one", 5), try log("other", 9))
         let watch = LogWatch(LogDirectory(path))
         let feed = try EventFeed(watch, EventFilter(""), from: 0, showsSensitive: false)
-        #expect(try feed.look(until: .now + .seconds(1)).rows.count == 5)
+        #expect(try feed.look(until: .now + patience).rows.count == 5)
         let files = FileManager.default
         for name in try files.contentsOfDirectory(atPath: path) { try files.removeItem(atPath: "\(path)/\(name)") }
         for name in try files.contentsOfDirectory(atPath: other) {
           try files.moveItem(atPath: "\(other)/\(name)", toPath: "\(path)/\(name)")
         }
-        #expect(throws: WeirError.self) { try feed.look(until: .now + .seconds(1)) }
+        #expect(throws: WeirError.self) { try feed.look(until: .now + patience) }
         let again = try EventFeed(watch, EventFilter(""), from: 0, showsSensitive: false)
-        #expect(try again.look(until: .now + .seconds(1)).rows.count == 9)
+        #expect(try again.look(until: .now + patience).rows.count == 9)
       }
     }
   }

@@ -7,11 +7,18 @@ import Testing
 import Weir
 
 struct RecoveryReportTests {
-  /// A copy of a live log's files is what its process would leave if it were killed now.
-  private func copy(_ directory: String, to other: String) throws {
-    for name in try FileManager.default.contentsOfDirectory(atPath: directory) {
-      try FileManager.default.copyItem(atPath: directory + "/" + name, toPath: other + "/" + name)
-    }
+  /// A copy of a live log's files is what its process would leave if it were killed now, unless the drainer made a pass
+  /// while they were copied.
+  private func copy(of tracker: Tracker, to other: String) throws {
+    let files = FileManager.default
+    var drained: UInt64
+    repeat {
+      for name in try files.contentsOfDirectory(atPath: other) { try files.removeItem(atPath: other + "/" + name) }
+      drained = tracker.counters.drained
+      for name in try files.contentsOfDirectory(atPath: tracker.directory) {
+        try files.copyItem(atPath: tracker.directory + "/" + name, toPath: other + "/" + name)
+      }
+    } while tracker.counters.drained != drained
   }
 
   @Test func `the events that a dead process captured are recovered`() throws {
@@ -25,7 +32,7 @@ struct RecoveryReportTests {
           if number == 250 { try tracker.drain() }
         }
         tracker.track("")
-        try copy(directory, to: dead)
+        try copy(of: tracker, to: dead)
 
         let reader = try EventReader(directory: dead)
         #expect(!reader.isLive)
@@ -59,7 +66,7 @@ struct RecoveryReportTests {
         let tracker = try Tracker(directory: directory, configuration: quiet())
         tracker.track(Visit.opened)
         try tracker.drain()
-        try copy(directory, to: dead)
+        try copy(of: tracker, to: dead)
         try Data(repeating: 7, count: 1_000).write(to: URL(filePath: dead + "/ring"))
         let lines = LoggedLines()
         let recovered = try Tracker(directory: dead, configuration: quiet { $0.logger = lines.logger })
