@@ -506,13 +506,15 @@ class CommandTest(Scratch):
 
 
 class TableTest(unittest.TestCase):
-  def columns(self, *rows):
+  def log(self, *rows):
     class Row:
       offset, id, time_ns, name = 0, 'id', 0, 'event'
 
       def __init__(self, fields): self.fields = fields
 
-    return _tables.columns([Row(fields) for fields in rows])[1]
+    return [Row(fields) for fields in rows]
+
+  def columns(self, *rows): return _tables.columns(self.log(*rows))[1]
 
   def test_a_column_for_each_name(self):
     self.assertEqual(self.columns({'offset': 1, 'field.offset': 2}, {'field.offset': 3}, {'offset': 4}),
@@ -524,6 +526,14 @@ class TableTest(unittest.TestCase):
     for values, kind in (([1, None], 'Int64'), ([2**63 - 1, -1], 'Int64'), ([2**63, None, 0], 'UInt64'),
                          ([2**63, -1], 'object'), ([True], 'boolean'), ([1.5], 'float64'), ([True, 1], 'object')):
       self.assertEqual(_tables._dtype(values), kind, values)
+
+  def test_values_of_several_kinds(self):
+    """pyarrow makes a date of a number beside a date, and bytes of a text beside bytes."""
+    now = datetime.datetime.now(datetime.timezone.utc)
+    for values in ([now, 1], [True, 1], [1.5, True], ['a', b'b'], [['a'], [b'b']], [{'a': 1}, {'a': True}], [[1], 1]):
+      self.assertTrue(_tables._is_mixed(values), values)
+    for values in ([None, now], [1, 2.5], [[1], [2.5]], [{'a': 1}, {'b': 'c'}], [{'a': None}, {'a': [1]}], []):
+      self.assertFalse(_tables._is_mixed(values), values)
 
   def test_pandas(self):
     try: import pandas
@@ -543,6 +553,9 @@ class TableTest(unittest.TestCase):
     self.assertEqual(table.num_rows, len(events))
     self.assertEqual(table.column('offset').to_pylist(), [event.offset for event in events])
     self.assertEqual(table.schema.field('time').type, pyarrow.timestamp('ns', 'UTC'))
+    mixed = _tables.to_arrow(self.log({'a': 1.5, 'b': 1}, {'a': True, 'b': 2.5}))
+    self.assertEqual(mixed.column('a').to_pylist(), ['1.5', 'true'])
+    self.assertEqual(mixed.column('b').to_pylist(), [1.0, 2.5])
 
   def test_without_them(self):
     script = 'import sys; sys.modules["pandas"] = sys.modules["pyarrow"] = None\nimport weir\n' \

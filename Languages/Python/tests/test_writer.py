@@ -199,6 +199,33 @@ class WriterTest(unittest.TestCase):
     self.assertEqual(len(list(log)), 4)
     self.assertFalse(log.is_live)
 
+  def test_iterating_a_live_log_ends_whatever_is_written_meanwhile(self):
+    """The walk begins anew where a segment is sealed that it was to read, and still ends with the one that was newest
+    when it began."""
+    with weir.Writer(self.log, segment_bytes=1 << 20, full_wait_ns=10**11) as writer:
+      def capture(count):
+        for _ in range(count): self.assertTrue(writer.capture('counted', {'text': 'x' * 1000}))
+        writer.drain()
+
+      def segments(): return sum(name.endswith('.weir') for name in os.listdir(self.log))
+
+      while segments() < 2: capture(100)
+      log, found, there = weir.open(self.log), 0, writer.drain()
+      for event in log:
+        found += 1
+        if found == 1: capture(5000)
+      self.assertEqual(log.skips, [])
+      self.assertGreaterEqual(found, there)
+      self.assertLess(found, there + 2000)
+
+  def test_names(self):
+    """Weir's own names are refused: what reads them would take the event for a notice of losses."""
+    with weir.Writer(self.log) as writer:
+      for name in ('', 'weir.gap', 'weir.', 'x' * 1025, 'é' * 513, '\ud800'):
+        self.assertRaises(ValueError, writer.capture, name, {})
+        self.assertRaises((weir.Error, ValueError), writer.define, name, {})
+      for name in ('x' * 1024, 'weird', 'Weir.gap'): self.assertTrue(writer.capture(name, {}))
+
   def test_a_log_is_followed_through_segments_and_the_close(self):
     """Whenever the reader looks: no damage is told, and no event is left out or given twice."""
     script = (f'import weir\nwith weir.Writer({self.log!r}, segment_bytes=1 << 20, full_wait_ns=10**11, '

@@ -125,6 +125,7 @@ class Reader:
     self.told: Set[Any] = set()
     self.skips: List[Skip] = []
     self.is_live, self.has_segments = False, False
+    self.newest: Optional[int] = None
 
   def items(self) -> Iterator[Union[Event, Skip]]:
     tries = _TRIES
@@ -182,6 +183,8 @@ class Reader:
   def read_segments(self) -> Iterator[Union[Event, Skip]]:
     directory = self.directory
     names = self.names = directory.settled_list()
+    # A live log's walk ends with the segment that is the newest when the walk begins, however often it begins anew.
+    if self.is_live and self.newest is None and names: self.newest = names[-1].base
     self.log_id = directory.id()
     self.start: Optional[Start] = None
     problem = None
@@ -197,6 +200,7 @@ class Reader:
     visited: Set[Tuple[int, int]] = set()
     names = names[self.first_of(names):]
     for at, name in enumerate(names):
+      if self.is_live and self.newest is not None and name.base > self.newest: break
       try: segment = directory.segment(name)
       except Damaged as damaged:
         self.skip(self.next, 0, name.name, 0, 0, str(damaged))
@@ -418,7 +422,8 @@ class Reader:
 
 
 class Log:
-  """A log's directory. Iterating gives its events, from the first offset to the last that there is now.
+  """A log's directory. Iterating gives its events, from the first offset to the last that there is now, and what a live
+  writer adds meanwhile to the same segment.
 
   The log may be written to meanwhile, by any process: nothing is written, no lock is taken. Events of a live writer are
   there once they are drained, at most 20 ms after the capture by default. Those of a killed one are read with what its

@@ -52,6 +52,17 @@ def _dtype(values: List[Any]) -> str:
   return 'float64' if kinds == {float} else 'object'
 
 
+def _is_mixed(values: List[Any]) -> bool:
+  """Whether there are values of several kinds, on their own or within lists and mappings. Integers and other numbers
+  are of one kind: pyarrow refuses those that a column of numbers would change."""
+  there = [value for value in values if value is not None]
+  kinds = {type(value) for value in there}
+  if kinds == {list}: return _is_mixed([each for value in there for each in value])
+  if kinds == {dict}:
+    return any(_is_mixed([value.get(name) for value in there]) for name in {name for value in there for name in value})
+  return len(kinds) > 1 and kinds != {int, float}
+
+
 def to_arrow(log: 'Log') -> Any:
   try: import pyarrow
   except ImportError: raise ImportError('to_arrow needs pyarrow: pip install pyarrow') from None
@@ -62,7 +73,9 @@ def to_arrow(log: 'Log') -> Any:
   for name, values in fields.items():
     # Where events have values of several kinds under one name, each is its JSON.
     kind = pyarrow.uint64() if _dtype(values) == 'UInt64' else None
-    try: table[name] = pyarrow.array(values, kind)
-    except (pyarrow.ArrowException, OverflowError):
-      table[name] = pyarrow.array([None if value is None else json.dumps(value, default=str) for value in values])
+    try: array = None if _is_mixed(values) else pyarrow.array(values, kind)
+    except (pyarrow.ArrowException, OverflowError): array = None
+    if array is None:
+      array = pyarrow.array([None if value is None else json.dumps(value, default=str) for value in values])
+    table[name] = array
   return pyarrow.table(table)

@@ -197,6 +197,16 @@ def _check_event(name: Any, fields: Any) -> None:
   if not isinstance(fields, (dict, Mapping)): raise TypeError(f'{name}: {fields!r}: the fields are a mapping')
 
 
+def _encoded_name(name: str) -> bytes:
+  """The name of an event without a definition, which nobody else checks."""
+  try: encoded = name.encode()
+  except UnicodeEncodeError as error: raise ValueError(f'the name {name!r}: {error}') from None
+  if not 1 <= len(encoded) <= 1024:
+    raise ValueError(f'the name {name[:40]!r}: a name has 1 to 1,024 bytes, this has {len(encoded):,}')
+  if name.startswith('weir.'): raise ValueError(f"the name {name!r}: names that begin with weir. are Weir's own")
+  return encoded
+
+
 # ---- The writer ------------------------------------------------------------------------------------------------------
 
 class Dropped(str):
@@ -316,9 +326,11 @@ class Writer:
 
   def capture(self, name: str, fields: Mapping[str, Any] = {}) -> Union[EventID, Dropped]:
     """Captures an event without a definition, which carries its name and the names and kinds of its fields: None, bool,
-    int, float, str, bytes, UUID, datetime, and lists and mappings of these. As EventType.capture."""
+    int, float, str, bytes, UUID, datetime, and lists and mappings of these. As EventType.capture. Raises ValueError for
+    a name of no or more than 1,024 bytes, or that begins with `weir.`, as Weir's own do."""
     _check_event(name, fields)
-    try: payload = _sized(name.encode()) + _object(fields)
+    encoded = _encoded_name(name)
+    try: payload = _sized(encoded) + _object(fields)
     except (TypeError, ValueError) as error:
       kind = ValueError if isinstance(error, ValueError) else TypeError
       raise kind(f'{name}: a field holds {error}; an event has None, bool, int, float, str, bytes, UUID, '
