@@ -84,8 +84,8 @@ enum { WEIR_DROP_REASONS = 16 };
 
 /*
  * Built-in types, defined in every log. The first two are Weir's own notices: only WEIR_TYPE_DYNAMIC can be captured.
- * The caller sees to it that a dynamic event's name has 1 to 1024 bytes of UTF-8 and does not begin with "weir.", as
- * those of weir_define: what delivers and prints events knows Weir's own by their names.
+ * The name of a dynamic event must have 1 to 1024 bytes of UTF-8 and must not begin with "weir.". The caller checks the
+ * name: what delivers events knows Weir's own events by their names.
  */
 enum {
   WEIR_TYPE_GAP = 1,     /* weir.gap: captures of a lane that were refused */

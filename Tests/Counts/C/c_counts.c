@@ -191,10 +191,10 @@ enum { REST_MS = 1200 };
 /* Waits until the log has fallen asleep. A log that never does goes on, and is found awake. */
 static void await_rest(void) {
   uint64_t sleeps = sleeps_of_others();
-  for (int ms = 0, rested_ms = 0; ms < 60000 && rested_ms < REST_MS; ms += 100, rested_ms += 100) {
+  for (int ms = 0, rested_ms = 0; ms < 60000 && rested_ms < REST_MS; ms += 100) {
     usleep(100000);
     uint64_t now = sleeps_of_others();
-    if (now != sleeps) rested_ms = -100;
+    rested_ms = now == sleeps ? rested_ms + 100 : 0;
     sleeps = now;
   }
 }
