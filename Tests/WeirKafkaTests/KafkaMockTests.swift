@@ -250,12 +250,18 @@
       let sender = try KafkaSender(cluster.configuration())
       #expect(try await sender.send([message(0)]) == [.stored])
       cluster.setAll(up: false)
-      let start = ContinuousClock.now
-      let call = Task { try await sender.send([message(1)]) }
-      try await Task.sleep(for: .milliseconds(300))
-      call.cancel()
-      #expect(try await call.value.first?.isFailed == true)
-      #expect(ContinuousClock.now - start < .seconds(15))
+      // A call gives up by itself after 20 s, and says so: where the sleep took longer, nothing was cancelled.
+      for _ in 0..<5 {
+        let call = Task { try await sender.send([message(1)]) }
+        try await Task.sleep(for: .milliseconds(300))
+        call.cancel()
+        guard case .failed(let reason)? = try await call.value.first else {
+          Issue.record("the brokers are down, and have the message")
+          return
+        }
+        if !reason.contains("no acknowledgement for 20 s") { return }
+      }
+      Issue.record("the call ended by itself alone")
     }
 
     @Test func `what a topic takes only one by one is sent so, and what it does not take is told`() async throws {

@@ -98,9 +98,9 @@ struct PartDeliveryTests {
       try dispatcher.start()
       try dispatcher.add(batchesTo: broker, options: .whenAsked)
       let captured = try capture(3_000, in: tracker)
-      let report = await dispatcher.flush(timeout: patience)
-      #expect(report["broker"]?.pending == 0)
-      #expect(report["broker"]?.acknowledged == 3_000)
+      #expect(await dispatcher.flush(timeout: patience)["broker"]?.pending == 0)
+      // Full parts leave before they are asked for: the call's own report may have fewer.
+      #expect(dispatcher.ledger["broker"]?.acknowledged == 3_000)
       #expect(broker.kept.count > 2)
       #expect(broker.kept.allSatisfy { $0.bytes.count <= 4 << 10 })
       #expect(
@@ -126,8 +126,9 @@ struct PartDeliveryTests {
       ])
       let dispatcher = try Dispatcher(tracker, configuration: configuration())
       try dispatcher.start()
-      try dispatcher.add(batchesTo: broker, options: .whenAsked)
+      // Everything is there before the first call, so that the call has two parts.
       let captured = try capture(3_000, in: tracker)
+      try dispatcher.add(batchesTo: broker, options: .whenAsked)
       #expect(await dispatcher.shutdown(budget: patience)["broker"]?.pending == 0)
       #expect(broker.calls.count >= 4)
       // A part that came before its predecessor is held back by a consumer. Here the order is that of the offsets.
@@ -183,13 +184,14 @@ struct PartDeliveryTests {
       let broker = PartsInMemory([.verdicts([.accepted, .rejected("too large")])])
       let dispatcher = try Dispatcher(tracker, configuration: configuration())
       try dispatcher.start()
-      try dispatcher.add(batchesTo: broker, options: .whenAsked)
+      // Everything is there before the first call, so that the call has two parts.
       try capture(3_000, in: tracker)
-      let report = await dispatcher.shutdown(budget: patience)
+      try dispatcher.add(batchesTo: broker, options: .whenAsked)
+      #expect(await dispatcher.shutdown(budget: patience)["broker"]?.pending == 0)
       let rejected = try #require(broker.calls.first?.dropFirst().first?.summary.events)
-      #expect(report["broker"]?.pending == 0)
-      #expect(report["broker"]?.rejected == rejected)
-      #expect(report["broker"]?.acknowledged == 3_000 - rejected)
+      let ledger = try #require(dispatcher.ledger["broker"])
+      #expect(ledger.rejected == rejected)
+      #expect(ledger.acknowledged == 3_000 - rejected)
     }
   }
 
