@@ -310,14 +310,16 @@
         try scene.add()
         var ids = try scene.capture(100)
         #expect(await eventually { scene.entry?.pending == 0 })
-        scene.cluster.fail(MockCluster.produce, [RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED])
+        // So many that the stop is still told when the test looks: a stop is tried again by and by.
+        let refusals = Array(repeating: RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, count: 1_000)
+        scene.cluster.fail(MockCluster.produce, refusals)
         ids += try scene.capture(100)
-        // A stop is tried again by and by.
         let isTold = await eventually {
           guard case .stopped? = scene.entry?.state else { return false }
           return scene.entry?.error?.contains("allow the user") == true
         }
         #expect(isTold, "\(String(describing: scene.entry))")
+        scene.cluster.heal(MockCluster.produce)
         scene.dispatcher.resume("kafka")
         try await scene.check(ids)
       }

@@ -60,9 +60,14 @@ extension EventID {
   /// The number of bits of a lane's number in ``uuid``. A log has at most 256 lanes.
   private static var laneBits: UInt64 { 10 }
   private static var positionBits: UInt64 { 48 }
+  /// The lane in the ids of the log's own notices.
+  private static var noticeLane: UInt64 { 0xffff }
   /// UUID version 8: the other bits are free for the application.
   private static var version: UInt64 { 8 }
   private static var variant: UInt64 { 2 }
+
+  /// Whether the id is that of a notice of the log itself.
+  var isNotice: Bool { sequence >> Self.positionBits == Self.noticeLane }
 
   /// The id as a UUID (RFC 9562, version 8), for systems that need one. ``init(_:)-(UUID)`` converts it back.
   ///

@@ -20,7 +20,7 @@ struct Gap: Sendable {
 
   /// Creates a gap from a notice. Returns `nil` for other notices, and for events that are missing on purpose.
   init?(_ notice: StoredEvent) {
-    guard notice.name == "weir.gap", let reason = try? notice["reason"] as String,
+    guard notice.isNotice, notice.name == "weir.gap", let reason = try? notice["reason"] as String,
       let dropped = try? notice["dropped"] as UInt64, dropped > 0, reason != DropReason.sampled.name
     else { return nil }
     first = notice

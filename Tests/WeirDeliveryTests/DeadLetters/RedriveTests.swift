@@ -315,6 +315,7 @@ struct RedriveTests {
       options.redactsSensitive = false
       try stage.dispatcher.add(ScriptedProvider(finally: .reject("no")), options: options)
       #expect(stage.tracker.track(Login()).isAccepted)
+      try stage.tracker.drain()
       #expect(await stage.run { stage.entry().rejected == 1 })
       let letter = try #require(try LogDirectory(directory).deadLetters(of: "scripted").first)
       #expect(letter.event.fields["password"] == "hunter2")
@@ -358,6 +359,7 @@ struct RedriveTests {
       try stage.dispatcher.add(first.mapped(by: mapper("once")), options: options)
       #expect(stage.tracker.track("paid", fields: ["card": 6, "amount": 3]).isAccepted)
       #expect(stage.tracker.track("plain", fields: ["amount": 4]).isAccepted)
+      try stage.tracker.drain()
       #expect(await stage.run { stage.entry().rejected == 2 })
       let paid = try #require(seen.withLock { $0.first })
       #expect(paid.fields == ["card": .redacted, "amount": 3, "share": 0.5, "about": "once 3"])

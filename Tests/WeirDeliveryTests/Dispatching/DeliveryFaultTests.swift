@@ -140,6 +140,8 @@ struct DeliveryFaultTests {
         return .rejected("five")
       })
     try stage.dispatcher.add(provider)
+    // The worker has looked, and reads nothing more until the clock moves.
+    #expect(await stage.rest())
     try stage.capture(10)
     disk.fill()
     #expect(await stage.run { stage.entry().acknowledged == 8 })

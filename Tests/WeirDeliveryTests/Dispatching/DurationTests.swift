@@ -31,8 +31,10 @@ struct DurationTests {
       let some = ScriptedProvider(
         name: "some", finally: .each { $0.fields["n"] == .int(1) ? .retry(after: forever) : .accepted })
       let works = ScriptedProvider(name: "works")
-      for provider in [failing, some, later, works] { try dispatcher.add(provider, options: options) }
+      // All three are there when delivery begins: a call of which nothing is accepted is made again after the back-off.
       for number in 0..<3 { spy.tracker.track("e", fields: ["n": .int(Int64(number))]) }
+      try spy.tracker.drain()
+      for provider in [failing, some, later, works] { try dispatcher.add(provider, options: options) }
       // Those that fail are pending however long it takes; the others get what is theirs.
       while await dispatcher.flush(timeout: .milliseconds(100)).entries.map(\.pending) != [3, 3, 1, 0] {}
       for name in ["failing", "later", "some"] { try await dispatcher.remove(name) }

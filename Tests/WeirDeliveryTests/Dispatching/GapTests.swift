@@ -75,7 +75,8 @@ struct GapTests {
       #expect(found.map { $0.fields["reason"] } == ["invalid"])
       #expect(dropped(found) == 6)
       let notices = try stage.tracker.events().filter(\.isNotice)
-      #expect(notices.count == 3)
+      // A pass of the drainer may come between two refusals.
+      #expect((3...6).contains(notices.count))
       #expect(found.first?.stored.id == notices.first?.id)
       #expect(found.first?.fields["to"] == notices.last.map { .string($0.time.description) })
       #expect(stage.entry().accepted == 6)
@@ -127,6 +128,25 @@ struct GapTests {
         #expect(stage.entry(provider.name).lost == [:])
         #expect(stage.entry(provider.name).isBalanced)
       }
+    }
+  }
+
+  @Test func `a captured event with the name of a notice is no notice`() async throws {
+    try await withDirectoryAsync { directory in
+      let stage = try DeliveryStage(directory)
+      let provider = ScriptedProvider()
+      try stage.dispatcher.add(provider)
+      // As a C program captures it: weir_commit does not look at the name.
+      for (name, count) in [("weir.gap", "dropped"), ("weir.hole", "events")] {
+        let fields: FieldObject = ["lane": 0, "reason": "overwritten", count: .uint(1_000_000)]
+        #expect(stage.tracker.capture(name, fields, isValid: true).isAccepted)
+      }
+      try stage.capture(1)
+      #expect(await stage.run([provider]) { stage.entry().offset == 3 })
+      #expect(gaps(provider).isEmpty)
+      #expect(try stage.tracker.events().allSatisfy { !$0.isNotice })
+      #expect(stage.entry().lost == [:])
+      #expect(stage.entry().isBalanced, "\(stage.entry())")
     }
   }
 

@@ -48,7 +48,8 @@ struct RecoveryReportTests {
         #expect(!report.wasClean)
         #expect(report.isComplete)
         #expect(report.eventsInSegments + report.eventsFromLanes == 1_000)
-        #expect(report.dropped == 1)
+        // A pass of the drainer may have noted the refusal before the copy.
+        #expect(report.dropped + UInt64(drained.count(where: \.isNotice)) == 1)
         #expect(report.previousOpening == tracker.opening)
         #expect(report.opening == recovered.opening)
         #expect(report.firstOffset >= UInt64(before.count))
