@@ -252,7 +252,7 @@ the files that the headings below name, by Packaging/amalgamate.py: change those
 
     cc app.c weir.c -llz4 -pthread
 
-Needs Linux on 64-bit x86 or ARM, gcc or clang, and liblz4. With -DWEIR_FAULT_INJECTION the functions weir_fail_…
+It is compiled by itself: an #include of it behind other headers lacks what it asks the system for. Needs Linux on 64-bit x86 or ARM, gcc or clang, and liblz4. With -DWEIR_FAULT_INJECTION the functions weir_fail_…
 make the disk under a log fail.
 
 A library or a plug-in with this file in it is compiled with -fvisibility=hidden. Then it has a copy of Weir for

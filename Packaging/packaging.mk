@@ -87,7 +87,7 @@ $(BUILD)/tool/release/weir: need-swift need-lz4 need-zlib need-ncurses need-brok
 
 install-tool: need-folders $(INSTALLED_TOOL) need-python
 	$(INSTALL) -d $(addprefix $(DESTDIR),$(BINDIR) $(MANDIR)/man1 $(BASHDIR) $(ZSHDIR) $(FISHDIR) $(UNITDIR) $(SHAREDIR) $(DOCDIR))
-	$(INSTALL) -m 755 $(INSTALLED_TOOL) $(DESTDIR)$(BINDIR)
+	$(INSTALL) -m 755 $(INSTALLED_TOOL) $(DESTDIR)$(BINDIR)/weir
 	strip $(DESTDIR)$(BINDIR)/weir
 	rm -rf $(BUILD)/man1 && python3 -B Packaging/manual.py commands $(BUILD)/man1 $(INSTALLED_TOOL)
 	$(INSTALL) -m 644 $(BUILD)/man1/* $(DESTDIR)$(MANDIR)/man1

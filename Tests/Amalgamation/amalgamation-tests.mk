@@ -115,7 +115,7 @@ $(ONE)/follow: Tests/Amalgamation/follow.c $(ONE)/$(ONE_CC)/weir_reader.o
 test-amalgamation-reader: $(ONE)/read_all-library $(ONE_COMPILERS:%=$(ONE)/read_all-%) $(ONE)/follow $(ONE)/followed
 	@set -e; logs=$$(mktemp -d); trap 'rm -rf "$$logs"' EXIT; \
 	for log in $(GOLDEN_LOGS); do cp -R $$log $$logs/$$(basename $$(dirname $$log)); done; chmod -R go-w $$logs; \
-	mkdir $$logs/empty; all="$$(echo $$logs/*) $$logs/none"; \
+	mkdir $$logs/empty; all="$$(echo $$logs/*) $$logs/none $$logs/$$(printf '%0300d' 0)"; \
 	$(ONE)/read_all-library $$all >$(ONE)/expected; \
 	[ $$(wc -l <$(ONE)/expected) -gt 100 ] || { echo 'weir: the library read too little' >&2; exit 1; }; \
 	for compiler in $(ONE_COMPILERS); do \

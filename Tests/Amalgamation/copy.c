@@ -14,7 +14,6 @@ SEEN const void *copy_lane(void);
 static weir_log *opened;
 
 weir_status copy_open(const char *directory, weir_error *error) {
-  weir_guard_install();
   return weir_open(directory, NULL, &opened, NULL, error);
 }
 

@@ -1,7 +1,7 @@
 /*
  * unload_test.c: a plug-in with the library inside that is unloaded (dlclose) once its log is closed and freed. Nothing
- * of the process may call into it any more: a thread that had captured ends, the process forks, a SIGBUS comes. The
- * plug-in is unloaded.so, beside this program.
+ * of the process may call into it any more: a thread that had captured ends, the process forks. With a guard it stays
+ * in memory, for a handler of SIGBUS that was installed later calls it. The plug-in is unloaded.so, beside this program.
  */
 #include "check.h"
 
@@ -11,7 +11,7 @@
 
 typedef struct plugin {
   void *handle;
-  int (*open)(const char *directory);
+  int (*open)(const char *directory, int has_guard);
   int (*capture)(void);
   int (*close)(void);
 } plugin;
@@ -50,21 +50,36 @@ static void host_handler(int signal) {
   _exit(42);
 }
 
+static struct sigaction before_later;
+
+/* As that of another copy of the library, which was installed later. */
+static void later_handler(int signal, siginfo_t *info, void *context) {
+  before_later.sa_sigaction(signal, info, context);
+}
+
+static void install_later(void) {
+  struct sigaction later = {.sa_flags = SA_SIGINFO, .sa_sigaction = later_handler};
+  sigaction(SIGBUS, &later, &before_later);
+  if (!(before_later.sa_flags & SA_SIGINFO)) _exit(11);
+}
+
 /* Loads the plug-in, has a thread of its own capture, unloads it, lets the thread end; twice. Ends by a SIGBUS. */
-static void host(const char *directory) {
+static void host(const char *directory, int has_guard) {
   signal(SIGBUS, host_handler);
   sem_init(&captured, 0, 0);
   sem_init(&unloaded, 0, 0);
   for (int round = 0; round < 2; round++) {
     plugin plugin = load();
-    if (plugin.open(directory) != WEIR_OK) _exit(3);
+    if (plugin.open(directory, has_guard) != WEIR_OK) _exit(3);
+    if (has_guard && round == 0) install_later();
     pthread_t thread;
     void *drop;
     if (pthread_create(&thread, NULL, capture_and_wait, &plugin) != 0) _exit(4);
     sem_wait(&captured);
     if (plugin.capture() != WEIR_ACCEPTED || plugin.close() != WEIR_OK) _exit(5);
     if (dlclose(plugin.handle) != 0) _exit(6);
-    if (dlopen(plugin_path(), RTLD_NOW | RTLD_NOLOAD)) _exit(7); /* it is gone, or this would show nothing */
+    /* Without a guard it is gone, or this would show nothing. */
+    if (!has_guard && dlopen(plugin_path(), RTLD_NOW | RTLD_NOLOAD)) _exit(7);
     pid_t child = fork();
     if (child == 0) _exit(0);
     if (child < 0 || wait_for(child) != 0) _exit(8);
@@ -75,14 +90,20 @@ static void host(const char *directory) {
   _exit(10);
 }
 
-int main(void) {
-  test("a plug-in is unloaded after its log was freed: threads that captured end, the process forks and has its signals");
+static void check_host(int has_guard) {
   char *folder = scratch();
   fflush(stdout);
   pid_t child = fork();
   REQUIRE(child >= 0);
-  if (child == 0) host(join(folder, "log"));
+  if (child == 0) host(join(folder, "log"), has_guard);
   CHECK_EQUAL(wait_for(child), 42);
   scratch_remove(folder);
+}
+
+int main(void) {
+  test("a plug-in is unloaded after its log was freed: threads that captured end, the process forks and has its signals");
+  check_host(0);
+  test("the same with a guard, and with a handler of SIGBUS that was installed after the plug-in's");
+  check_host(1);
   return finish();
 }

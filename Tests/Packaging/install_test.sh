@@ -35,7 +35,7 @@ c="$here/Tests/C/example.c"; cpp="$here/Tests/C/example.cpp"
 {
   quiet cc -std=c11 -Wall -Werror "$c" $(pkg-config --cflags --libs weir) -o "$folder/shared"
   quiet c++ -std=c++17 -Wall -Werror "$cpp" $(pkg-config --cflags --libs weir) -o "$folder/shared-cpp"
-  quiet cc -std=c11 "$c" -static $(pkg-config --static --cflags --libs weir) -o "$folder/static"
+  quiet cc -std=c11 "$c" -static -Wl,--fatal-warnings $(pkg-config --static --cflags --libs weir) -o "$folder/static"
 }
 LD_LIBRARY_PATH="$prefix/lib" runs "$folder/shared" 'C with the shared library, by pkg-config'
 LD_LIBRARY_PATH="$prefix/lib" runs "$folder/shared-cpp" 'C++ with the shared library, by pkg-config'
@@ -81,6 +81,9 @@ project found-merged 'find_package(weir 1.0 REQUIRED)' "-DCMAKE_PREFIX_PATH=$fol
 runs "$folder/found-merged/build/example" 'find_package(weir) where /lib is a link to /usr/lib'
 project subdirectory "add_subdirectory($here weir)"
 runs "$folder/subdirectory/build/example" 'add_subdirectory, the static library'
+project subdirectory-settings "add_subdirectory($here weir)" -DBUILD_SHARED_LIBS=ON -DCMAKE_UNITY_BUILD=ON \
+  -DCMAKE_C_VISIBILITY_PRESET=hidden
+runs "$folder/subdirectory-settings/build/example" 'add_subdirectory, in a project that hides names and joins files'
 quiet cmake -S "$here" -B "$folder/alone" -DBUILD_SHARED_LIBS=ON -DCMAKE_INSTALL_PREFIX="$folder/by-cmake"
 quiet cmake --build "$folder/alone" -j "$(nproc)"
 quiet cmake --install "$folder/alone"

@@ -105,11 +105,10 @@ void detach_unregister(intake *intake) {
 
 /*
  * Runs when a plug-in with the library is unloaded, or the process ends. If all logs are closed and freed, nothing may
- * call into the library afterwards: neither a thread that captured once and ends later, nor a SIGBUS. If a log is open
- * the process is ending, and its threads may go on capturing.
+ * call into the library afterwards, and no thread that captured once and ends later does. If a log is open the process
+ * is ending, and its threads may go on capturing.
  */
 __attribute__((destructor)) static void unload(void) {
   if (__atomic_load_n(&logs, __ATOMIC_RELAXED)) return;
   lane_let_threads_go();
-  sigbus_uninstall();
 }

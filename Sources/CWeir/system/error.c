@@ -112,6 +112,16 @@ static const char *remedy(weir_status status, int negative_errno) {
   }
 }
 
+/* The kernel's reason, perhaps in `text`. glibc has two forms of strerror_r, and C++ always has the second. */
+static const char *reason_of(int error, char *text, size_t bytes) {
+#if defined(__GLIBC__) && defined(_GNU_SOURCE)
+  return strerror_r(error, text, bytes);
+#else
+  if (strerror_r(error, text, bytes) != 0) snprintf(text, bytes, "error %d", error);
+  return text;
+#endif
+}
+
 weir_status fail_system(weir_error *error, int negative_errno, const char *action, const char *directory,
                         const char *name) {
   INVARIANT(negative_errno <= 0);
@@ -141,11 +151,8 @@ weir_status fail_system(weir_error *error, int negative_errno, const char *actio
                 "written; close the log, and open it after the program has closed what it was given",
                 action, path);
   }
-  if (strerror_r(-negative_errno, reason, sizeof reason) != 0) {
-    snprintf(reason, sizeof reason, "error %d", -negative_errno);
-  }
-  return fail(error, status, -negative_errno, path, "cannot %s %s: %s; %s", action, path, reason,
-              remedy(status, negative_errno));
+  return fail(error, status, -negative_errno, path, "cannot %s %s: %s; %s", action, path,
+              reason_of(-negative_errno, reason, sizeof reason), remedy(status, negative_errno));
 }
 
 weir_status fail_newer(weir_error *error, const char *directory, const char *name) {

@@ -342,7 +342,6 @@
 #define sigbus_forget weir_core_sigbus_forget
 #define sigbus_is_installed weir_core_sigbus_is_installed
 #define sigbus_note weir_core_sigbus_note
-#define sigbus_uninstall weir_core_sigbus_uninstall
 #define sigbus_watch weir_core_sigbus_watch
 #define sizes_of_log weir_core_sizes_of_log
 #define sizes_of_ring weir_core_sizes_of_ring

@@ -9,17 +9,20 @@
  * G1    a range's version + 1, then the rest    handler: version (acquire), then  the handler acts on a whole range, or
  *       (release each), then version + 1        the rest (acquire each), then     on none
  *       (release)                               version
- * G3    installed (release), after before_us    installed (acquire), then         who uninstalls restores the action
- *                                               before_us
  */
 #define _GNU_SOURCE
 #include "system/sigbus.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include "system/system.h"
+
+/* Before glibc 2.34 they were in libdl, which whoever loads plug-ins has. */
+#pragma weak dladdr
+#pragma weak dlsym
 
 /* A mapping. A version that is odd, or changes while it is read, says that the rest is being changed. */
 typedef struct watched {
@@ -111,14 +114,27 @@ static void on_bus_error(int signal, siginfo_t *info, void *context) {
   pass_on(signal, info, context);
 }
 
+/*
+ * Keeps the library in memory: whoever installs a handler later has ours as the handler before, and calls it. dlopen is
+ * looked up, because the linker warns of its name in a static program, which unloads nothing.
+ */
+static void stay(void) {
+  Dl_info library;
+  void *(*load)(const char *name, int flags) = NULL;
+  if (!dladdr || !dlsym || !dladdr((void *)table, &library) || !library.dli_fname) return;
+  *(void **)&load = dlsym(RTLD_DEFAULT, "dlopen");
+  if (load) load(library.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 static void install(void) {
   struct sigaction ours = {.sa_flags = SA_SIGINFO | SA_ONSTACK};
   ours.sa_sigaction = on_bus_error;
   sigemptyset(&ours.sa_mask);
   page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
+  stay();
   sigaction(SIGBUS, NULL, &before_us); /* first: ours may run at once */
   sigaction(SIGBUS, &ours, NULL);
-  __atomic_store_n(&installed, 1, __ATOMIC_RELEASE); /* G3 */
+  __atomic_store_n(&installed, 1, __ATOMIC_RELAXED);
 }
 
 void weir_guard_install(void) {
@@ -126,10 +142,4 @@ void weir_guard_install(void) {
   pthread_once(&once, install);
 }
 
-void sigbus_uninstall(void) {
-  struct sigaction now;
-  if (!sigbus_is_installed() || sigaction(SIGBUS, NULL, &now) != 0) return;
-  if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_bus_error) sigaction(SIGBUS, &before_us, NULL);
-}
-
-int sigbus_is_installed(void) { return __atomic_load_n(&installed, __ATOMIC_ACQUIRE); /* G3 */ }
+int sigbus_is_installed(void) { return __atomic_load_n(&installed, __ATOMIC_RELAXED); }

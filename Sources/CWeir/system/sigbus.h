@@ -20,6 +20,5 @@ void sigbus_forget(const uint8_t *address);
 void sigbus_note(void *flag); /* a `lost` that sets the int at `owner`, atomically */
 
 int sigbus_is_installed(void);
-void sigbus_uninstall(void); /* if nobody has installed another handler since */
 
 #endif
