@@ -24,9 +24,10 @@ type Definition struct {
 	FieldBytes []byte // the fields, as the format has them
 	Attributes []byte // a tagged object, of which the format says nothing; nil without one
 
-	number  uint32
-	context bool
-	fields  []fieldDescriptor
+	number    uint32
+	context   bool
+	fields    []fieldDescriptor
+	sensitive sensitive
 }
 
 // definitionIn reads the definition that begins where b does, and answers its size. It is nil if none is valid there.
@@ -67,19 +68,16 @@ func definitionIn(b []byte, opening []byte) (*Definition, int) {
 	}
 	if attributeBytes > 0 {
 		definition.Attributes = own[fieldBytes:]
-		if !isAttributes(definition.Attributes) {
+		attributes, err := Object(definition.Attributes)
+		if err != nil || !haveNames(attributes) {
 			return nil, 0
 		}
+		definition.takeSensitive(attributes)
 	}
 	if definition.context && (attributeBytes == 0 || nameBytes > 0 || fieldBytes > 0) {
 		return nil, 0
 	}
 	return definition, size
-}
-
-func isAttributes(b []byte) bool {
-	fields, err := Object(b)
-	return err == nil && haveNames(fields)
 }
 
 // haveNames says whether the names of an object's members are UTF-8, and those of the objects within.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
+	"strings"
 	"syscall"
 	"unsafe"
 )
@@ -16,7 +17,12 @@ const listingsMost = 1000
 // list lists the directory. One listing may miss a file that is renamed meanwhile; two equal ones do not.
 func (l *Log) list() error {
 	names, err := settled(func() ([]string, error) {
-		opened, err := os.OpenFile(l.directory, os.O_RDONLY|syscall.O_DIRECTORY, 0)
+		// A link is not followed: with a slash at the end of the path it would be.
+		path := strings.TrimRight(l.directory, "/")
+		if path == "" && l.directory != "" {
+			path = "/"
+		}
+		opened, err := os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
 		if err != nil {
 			return nil, err
 		}

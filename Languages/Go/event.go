@@ -46,7 +46,7 @@ func (e *Event) Fields() ([]Field, error) {
 	}
 	d := decoder{bytes: e.Payload}
 	var fields []Field
-	if e.Definition.Tagged || e.Definition.number == typeDynamic {
+	if e.Definition.isTagged() {
 		fields = d.taggedObject(1)
 	} else {
 		fields = d.object(e.Definition.fields)

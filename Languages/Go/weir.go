@@ -8,10 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"syscall"
 )
 
 // ErrMissing says that there is no log: no such directory, or one without a file of a log.
 var ErrMissing = errors.New("there is no log")
+
+// ErrDirectory says that the path is of no directory, or of a link, which is not followed.
+var ErrDirectory = errors.New("not a directory, or a symbolic link; give the log's directory itself")
 
 // ErrVersion says that a file is of a newer version of the format, whose bytes may mean something else.
 var ErrVersion = errors.New("a newer version of Weir wrote the log")
@@ -72,13 +76,16 @@ type Log struct {
 // A visit is that of a segment: under one base there may be several, and one may be there under two names.
 type visit struct{ base, salt uint64 }
 
-// Open opens a directory for reading. Errors: ErrMissing, and those of the file system. A log that is damaged opens:
-// Skipped tells of the damage.
+// Open opens a directory for reading. Errors: ErrMissing, ErrDirectory, and those of the file system. A log that is
+// damaged opens: Skipped tells of the damage.
 func Open(directory string) (*Log, error) {
 	l := &Log{directory: directory, visited: map[visit]bool{}, refused: map[string]bool{}}
 	if err := l.list(); err != nil {
 		if errors.Is(err, os.ErrNotExist) {
 			return nil, fmt.Errorf("%s: %w", directory, ErrMissing)
+		}
+		if errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP) {
+			return nil, fmt.Errorf("%s: %w", directory, ErrDirectory)
 		}
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strconv"
+	"strings"
 
 	"testing"
 	"time"
@@ -76,17 +77,40 @@ func read(t testing.TB, directory string) found {
 	return all
 }
 
-func TestGoldenLogs(t *testing.T) {
+// buildWeircat builds the program, and answers its path.
+func buildWeircat(t *testing.T) string {
+	t.Helper()
 	weircat := filepath.Join(t.TempDir(), "weircat")
 	if out, err := exec.Command("go", "build", "-o", weircat, "./cmd/weircat").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	for _, name := range []string{"v1-closed", "v1-killed", "v1-damaged", "v1-batched"} {
-		expected, err := os.ReadFile(filepath.Join(golden, name, "expected.jsonl"))
-		if err != nil {
-			t.Fatal(err)
+	return weircat
+}
+
+// compareLines compares what was printed with the lines of a file.
+func compareLines(t *testing.T, file string, lines []byte) {
+	t.Helper()
+	expected, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, got := bytes.Split(expected, []byte("\n")), bytes.Split(lines, []byte("\n"))
+	if len(want) != len(got) {
+		t.Errorf("%s: %d lines, want %d", file, len(got), len(want))
+		return
+	}
+	for i := range want {
+		if !bytes.Equal(want[i], got[i]) {
+			t.Errorf("%s: line %d is\n%s\nwant\n%s", file, i, got[i], want[i])
+			return
 		}
-		cat := exec.Command(weircat, filepath.Join(golden, name, "log"))
+	}
+}
+
+func TestGoldenLogs(t *testing.T) {
+	weircat := buildWeircat(t)
+	for _, name := range []string{"v1-closed", "v1-killed", "v1-damaged", "v1-batched"} {
+		cat := exec.Command(weircat, "--raw", filepath.Join(golden, name, "log"))
 		lines, err := cat.Output()
 		if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
 			t.Fatalf("%s: %v", name, err)
@@ -94,17 +118,34 @@ func TestGoldenLogs(t *testing.T) {
 		if want := map[bool]int{true: 1}[name == "v1-damaged"]; cat.ProcessState.ExitCode() != want {
 			t.Errorf("%s: weircat exits with %d, want %d", name, cat.ProcessState.ExitCode(), want)
 		}
-		want, got := bytes.Split(expected, []byte("\n")), bytes.Split(lines, []byte("\n"))
-		if len(want) != len(got) {
-			t.Errorf("%s: %d lines, want %d", name, len(got), len(want))
-			continue
+		compareLines(t, filepath.Join(golden, name, "expected.jsonl"), lines)
+	}
+}
+
+// TestSensitiveValues prints them, and what is lost or does not fit, as weir cat does. Fields gives them as stored.
+func TestSensitiveValues(t *testing.T) {
+	weircat, directory := buildWeircat(t), filepath.Join(golden, "v1-sensitive")
+	for option, file := range map[string]string{"": "cat.jsonl", "--show-sensitive": "shown.jsonl"} {
+		arguments := []string{filepath.Join(directory, "log")}
+		if option != "" {
+			arguments = append([]string{option}, arguments...)
 		}
-		for i := range want {
-			if !bytes.Equal(want[i], got[i]) {
-				t.Errorf("%s: line %d is\n%s\nwant\n%s", name, i, got[i], want[i])
-				break
-			}
+		lines, err := exec.Command(weircat, arguments...).Output()
+		if err != nil {
+			t.Fatal(err)
 		}
+		compareLines(t, filepath.Join(directory, file), lines)
+	}
+	log, err := weir.Open(filepath.Join(directory, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	if !log.Next() {
+		t.Fatal("no event")
+	}
+	if fields, err := log.Event().Fields(); err != nil || fields[1] != (weir.Field{Name: "email", Value: "a@b.c"}) {
+		t.Errorf("fields %v, %v", fields, err)
 	}
 }
 
@@ -184,6 +225,36 @@ func TestNoLog(t *testing.T) {
 	for _, directory := range []string{t.TempDir(), filepath.Join(t.TempDir(), "nowhere")} {
 		if _, err := weir.Open(directory); !errors.Is(err, weir.ErrMissing) {
 			t.Errorf("%s: %v", directory, err)
+		}
+	}
+}
+
+// TestLinkIsNoLog opens links, and what is no directory, as the other readers do: not at all.
+func TestLinkIsNoLog(t *testing.T) {
+	directory, scratch := copyLog(t, "v1-closed"), t.TempDir()
+	link, dangling := filepath.Join(scratch, "link"), filepath.Join(scratch, "dangling")
+	file := filepath.Join(scratch, "file")
+	err := os.Symlink(directory, link)
+	if err == nil {
+		err = os.Symlink("/nowhere", dangling)
+	}
+	if err == nil {
+		err = os.WriteFile(file, nil, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{link, link + "/", link + "//", dangling, file} {
+		if all := read(t, path); !errors.Is(all.err, weir.ErrDirectory) || !strings.Contains(all.err.Error(), path) {
+			t.Errorf("%s: %d events, %v", path, len(all.offsets), all.err)
+		}
+	}
+	if all := read(t, directory+"//"); len(all.offsets) != 59 || all.err != nil {
+		t.Errorf("%d events, %v", len(all.offsets), all.err)
+	}
+	for _, path := range []string{"/", ""} {
+		if _, err := weir.Open(path); !errors.Is(err, weir.ErrMissing) {
+			t.Errorf("%q: %v", path, err)
 		}
 	}
 }

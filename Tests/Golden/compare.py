@@ -5,7 +5,8 @@
 
 Has the tool WEIR record the access log SAMPLE into FOLDER/log, with threads that make batch segments of it; has the lz4
 tool test each of them; and holds what the reader in Python, which shares no code with the tool, finds in them against
-`weir cat`, line by line. FOLDER is made, and must not be there.
+`weir cat`, line by line. FOLDER is made, and must not be there. Before that, holds what `weir cat` prints of
+v1-sensitive against what the readers in Python and Go print of it.
 """
 import itertools, os, subprocess, sys
 
@@ -20,7 +21,16 @@ def run(*command):
   return done.stdout
 
 
+def check_sensitive(weir):
+  golden = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'v1-sensitive')
+  for options, name in (([], 'cat.jsonl'), (['--show-sensitive'], 'shown.jsonl')):
+    with open(os.path.join(golden, name), encoding='utf-8') as file: expected = file.read()
+    if run(weir, 'cat', *options, os.path.join(golden, 'log')) != expected:
+      sys.exit(f'compare.py: weir cat does not print {name} of v1-sensitive')
+
+
 def main(weir, sample, folder):
+  check_sensitive(weir)
   log = os.path.join(folder, 'log')
   os.makedirs(folder)
   run(weir, 'record', log, sample, *RECORD)

@@ -21,6 +21,20 @@ done
 ok "$(find "$prefix/share/man/man1" -type f | wc -l) manual pages; each command has one"
 
 bash -n "$prefix/share/bash-completion/completions/weir"
+mkdir -p "$folder/shell/log" && : >"$folder/shell/plan.json"
+# offers NAMES WORD...: whether bash offers the names for the last word, where a folder and a file are.
+offers() {
+  names=$1 && shift
+  offered=$(cd "$folder/shell" && bash -c '. "$0"; COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+    _weir weir "${COMP_WORDS[-1]}" "${COMP_WORDS[-2]}"; printf "%s\n" "${COMPREPLY[@]}" | sort | xargs' \
+    "$prefix/share/bash-completion/completions/weir" weir "$@")
+  [ "$offered" = "$names" ] || fail "after weir $*, bash offers: $offered"
+}
+offers log cat ''
+offers 'log plan.json' plan check ''
+offers 'log plan.json' deliver log --plan ''
+offers plan.json deliver log --to p
+offers 'power-loss process-crash' collect log --durability p
 for file in zsh/site-functions/_weir fish/vendor_completions.d/weir.fish; do
   grep -q verify "$prefix/share/$file" || fail "$file does not complete verify"
 done

@@ -1,4 +1,4 @@
-// The help of every command: what stands in columns is printed as it was written.
+// The help of every command: what stands in columns is printed as it was written. What shells complete of it.
 
 #if Tool
   import ArgumentParser
@@ -29,6 +29,29 @@
       let end = try #require(help.range(of: "\n  2    "))
       let words = help[start.upperBound..<end.lowerBound].split(whereSeparator: \.isWhitespace).joined(separator: " ")
       #expect(words.contains(name), "\(words)")
+    }
+
+    /// What a value's name says of it: whether a shell offers files, or directories alone.
+    private static let paths = [
+      "directory": "directory", "ring-directory": "directory", "keep": "directory", "file": "file", "path": "file",
+      "plan": "file", "contract": "file", "old": "file", "new": "file", "approvals": "file", "output": "file",
+      "key-file": "file", "credentials": "file", "cacert": "file", "cert": "file", "cert-key": "file",
+    ]
+
+    @Test func `a shell completes every path`() throws {
+      var found: Set<String> = []
+      func check(_ command: [String: Any]) {
+        for argument in command["arguments"] as? [[String: Any]] ?? [] {
+          guard let name = argument["valueName"] as? String, let expected = Self.paths[name] else { continue }
+          found.insert(name)
+          let kind = (argument["completionKind"] as? [String: Any])?.keys.first
+          #expect(kind == expected, "\(name) of \(command["commandName"] ?? "")")
+        }
+        for subcommand in command["subcommands"] as? [[String: Any]] ?? [] { check(subcommand) }
+      }
+      let help = try JSONSerialization.jsonObject(with: Data(RootCommand._dumpHelp().utf8)) as? [String: Any]
+      check(try #require(help?["command"] as? [String: Any]))
+      #expect(found == Set(Self.paths.keys))
     }
 
     private static func commands(from command: any ParsableCommand.Type) -> [any ParsableCommand.Type] {

@@ -3,6 +3,7 @@ import datetime
 import fcntl
 import os
 import random
+import resource
 import shutil
 import struct
 import subprocess
@@ -107,6 +108,11 @@ class EventTest(unittest.TestCase):
     self.assertTrue(any(event.context for event in events))
     self.assertTrue(any(event.scope for event in events))
 
+  def test_sensitive_values_are_given_as_stored(self):
+    event = next(iter(weir.open(golden('v1-sensitive'))))
+    self.assertEqual((event.fields or {})['email'], 'a@b.c')
+    self.assertIn('email', event.attributes['sensitive'])
+
   def test_notices(self):
     names = {event.name for event in weir.open(golden('v1-killed')) if event.is_notice}
     self.assertEqual(names, {'weir.gap', 'weir.hole'})
@@ -131,6 +137,15 @@ class EventTest(unittest.TestCase):
     self.assertEqual(to_json(single), '0.1')
     self.assertEqual(to_json(float('nan')), '"NaN"')
     self.assertEqual(to_json(float('-inf')), '"-Infinity"')
+
+  def test_characters_that_are_escaped(self):
+    """Those that JSONText.swift escapes: what a terminal, or a reader of lines, takes for more than text."""
+    short = {'"': '\\"', '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t'}
+    unsafe = {*range(0x20), *range(0x7f, 0xa0), 0x200e, 0x200f, *range(0x2028, 0x202f), *range(0x2066, 0x206a), 0xfeff}
+    for number in (*range(0xd800), *range(0xe000, 0x10400), 0x1f30a, 0x10ffff):
+      each = chr(number)
+      expected = short.get(each) or (f'\\u{number:04x}' if number in unsafe else each)
+      self.assertEqual(to_json(each), f'"{expected}"')
 
   def test_dates_as_json(self):
     """As DateText.swift writes them: in the years 0 to 9999 as RFC 3339, half a nanosecond away from zero."""
@@ -222,6 +237,38 @@ class DamageTest(Scratch):
     reader = weir.open(log)
     self.assertEqual([event.offset for event in reader], list(range(32)))
     self.assertTrue(reader.is_damaged)
+
+  def test_more_memory_than_there_is(self):
+    """A lane may have 4 GiB. One that needs more than the system gives ends the reading, after what comes before."""
+    log = self.copy('v1-killed')
+    with open(os.path.join(log, 'ring'), 'r+b') as file:
+      header = bytearray(file.read(512))
+      stride = 2**32 + 2**20 + 4096 + u64(header, 48)
+      stride += -stride % 4096
+      struct.pack_into('<2Q2I8Q', header, 16, u64(header, 16), 2**35, 3, 0, 2**32, u64(header, 48), 4096, stride, 2**34,
+                       4096, u64(header, 96), 0)
+      struct.pack_into('<I', header, 12, crc32c(bytes(header[16:])))
+      file.seek(0)
+      file.write(header)
+      file.truncate(2**35)
+      for lane in range(3):
+        file.seek(4096 + lane * stride + 8192)
+        file.write(b'record')
+    done = run(log, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30)))
+    self.assertEqual((done.returncode, len(done.stdout.splitlines())), (2, 39))
+    self.assertEqual(done.stderr.splitlines()[-1], f"weir: [Errno 12] Cannot allocate memory: '{log}'")
+
+  def test_what_is_read_takes_no_more_memory_than_it_has(self):
+    path, size = os.path.join(self.folder, 'sparse'), (1 << 30) + (1 << 20)
+    open(path, 'wb').close()
+    os.truncate(path, size)
+    script = f'import os\nfrom weir._files import read_at\nfd = os.open({path!r}, os.O_RDONLY)\n' \
+             f'print(len(read_at(fd, {size}, 0)), len(read_at(fd, 10, {size} - 5)), read_at(fd, 5, {size}))'
+    most = size + (1 << 28)
+    done = subprocess.run([sys.executable, '-B', '-c', script], capture_output=True, text=True,
+                          env={**os.environ, 'PYTHONPATH': PACKAGE},
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most)))
+    self.assertEqual(done.stdout, f"{size} 5 b''\n", done.stderr)
 
   def test_descriptors_are_closed(self):
     log = self.copy('v1-killed')
@@ -498,6 +545,17 @@ class CommandTest(Scratch):
     self.assertEqual(first, '{"end":"none","damaged":false}')
     self.assertIn('{"missing":22,"count":1}\n', second)
     self.assertTrue(second.endswith('{"end":"complete","damaged":true}'))
+
+  def test_sensitive_values(self):
+    """As `weir cat` prints them, and what is lost or does not fit."""
+    for options, name in (((), 'cat.jsonl'), (('--show-sensitive',), 'shown.jsonl')):
+      done = run(*options, golden('v1-sensitive'))
+      with open(os.path.join(GOLDEN, 'v1-sensitive', name), encoding='utf-8') as file:
+        for line, expected in zip(done.stdout.split('\n'), file.read().split('\n')): self.assertEqual(line, expected)
+      self.assertEqual((done.stdout.count('\n'), done.returncode, done.stderr), (47, 0, ''))
+    raw = run('--raw', golden('v1-sensitive')).stdout.split('\n')
+    self.assertIn('"email":"a@b.c"', raw[0])
+    self.assertIn('"event":"","fields":null,"payload":"06000000736563726574"', raw[44])
 
   def test_errors(self):
     done = run(os.path.join(self.folder, 'nothing'))

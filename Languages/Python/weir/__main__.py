@@ -1,8 +1,10 @@
 """Prints a log as JSON, an event a line, as `weir cat` does.
 
-    python3 -m weir DIRECTORY           offset, id, time, event, fields
-    python3 -m weir --raw DIRECTORY     the time in nanoseconds, and the bytes behind the fields in hexadecimal
-    python3 -m weir --compare           for directories on standard input: see Tests/Golden/README.md
+    python3 -m weir DIRECTORY                   offset, id, time, event, fields; "[redacted]" for sensitive values
+    python3 -m weir --show-sensitive DIRECTORY  sensitive values as they are
+    python3 -m weir --raw DIRECTORY             the time in nanoseconds, and the bytes behind the fields in hexadecimal:
+                                                all as stored, sensitive values too
+    python3 -m weir --compare                   for directories on standard input: see Tests/Golden/README.md
 
 On standard error: what was passed over. Exit status: 0 nothing is damaged, 1 something is, 2 there is no log, or a file
 of a newer version.
@@ -18,6 +20,7 @@ from typing import Iterator, List, Optional
 from ._errors import Error
 from ._event import Event, Skip
 from ._log import Log
+from ._redaction import shown
 from ._values import Damaged, JSONValues, to_json
 
 
@@ -40,12 +43,17 @@ def _bytes_of(event: Event) -> str:
           f'"scope":{_hex_or_null(scope)},"monotonic_ns":{monotonic_ns},"boot_id":"{event.boot_id.hex()}"}}')
 
 
-def _line(event: Event, raw: bool) -> str:
+def _line(event: Event, is_redacted: bool) -> str:
+  name, fields = shown(event, is_redacted)
+  return (f'{{"offset":{event.offset},"id":"{event.id}","time":{_rfc3339(event.time_ns)},"event":{to_json(name)},'
+          f'"fields":{to_json(fields)}}}')
+
+
+def _raw_line(event: Event) -> str:
   try: fields = to_json(event.decode(JSONValues))
   except Damaged: fields = 'null'
-  time = f'"time_ns":{event.time_ns}' if raw else f'"time":{_rfc3339(event.time_ns)}'
-  line = f'{{"offset":{event.offset},"id":"{event.id}",{time},"event":{to_json(event.name)},"fields":{fields}'
-  return f'{line},{_bytes_of(event)}' if raw else line + '}'
+  return (f'{{"offset":{event.offset},"id":"{event.id}","time_ns":{event.time_ns},"event":{to_json(event.name)},'
+          f'"fields":{fields},{_bytes_of(event)}')
 
 
 def _compared(directory: str) -> Iterator[str]:
@@ -87,23 +95,25 @@ def _tell(skip: Skip) -> None:
   print(f'{skip.file}: byte {skip.position}: {skip.reason}{offsets}', file=sys.stderr)
 
 
-def _print(directory: str, raw: bool) -> int:
+def _print(directory: str, raw: bool, show_sensitive: bool) -> int:
   log = Log(directory)
   for item in log.items():
     if isinstance(item, Skip): _tell(item)
-    else: print(_line(item, raw))
+    else: print(_raw_line(item) if raw else _line(item, not show_sensitive))
   return 1 if log.is_damaged else 0
 
 
 def main() -> int:
   parser = argparse.ArgumentParser(prog='python3 -m weir', description=__doc__.split('\n')[0] if __doc__ else None)
   parser.add_argument('directory', nargs='?', help="the log's directory")
-  parser.add_argument('--raw', action='store_true', help='the bytes behind the fields, too')
+  parser.add_argument('--show-sensitive', action='store_true', help='print sensitive values as they are')
+  parser.add_argument('--raw', action='store_true', help='the bytes behind the fields, too: all as stored, sensitive '
+                                                         'values too')
   parser.add_argument('--compare', action='store_true', help='reads directories from standard input, for tests')
   arguments = parser.parse_args()
   if bool(arguments.directory) == arguments.compare: parser.error('name one directory')
   sys.stdout.reconfigure(encoding='utf-8')  # type: ignore[union-attr]
-  try: return _compare() if arguments.compare else _print(arguments.directory, arguments.raw)
+  try: return _compare() if arguments.compare else _print(arguments.directory, arguments.raw, arguments.show_sensitive)
   except BrokenPipeError:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0

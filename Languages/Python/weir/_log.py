@@ -458,6 +458,7 @@ class Log:
         if isinstance(item, Skip): self.skips.append(item)
         yield item
     except Newer as newer: raise Error('version', f'{newer}: read it with that version') from None
+    except MemoryError: raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM), self.directory) from None
     finally:
       self.is_live = reader.is_live
       directory.close()

@@ -5,6 +5,7 @@ import base64
 import datetime
 import json
 import math
+import re
 import struct
 import uuid
 from typing import Any, Dict, List, Optional, Tuple
@@ -201,7 +202,17 @@ def read_object(data: bytes) -> Optional[Dict[str, Any]]:
   return found
 
 
+# What JSON requires to be escaped, and what changes in transit or in a terminal: other control characters, U+2028 and
+# U+2029, which separate lines, characters that change the writing direction, U+FEFF.
+_ESCAPED = re.compile('["\\\\\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]')
+_SHORT = {'"': '\\"', '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t'}
+
+
+def _escape(found: 're.Match[str]') -> str: return _SHORT.get(found[0]) or f'\\u{ord(found[0]):04x}'
+
+
 def to_json(value: Any) -> str:
+  if isinstance(value, str): return f'"{_ESCAPED.sub(_escape, value)}"'
   if isinstance(value, Members):
     return '{' + ','.join(f'{to_json(name)}:{to_json(member)}' for name, member in value) + '}'
   if isinstance(value, list): return '[' + ','.join(map(to_json, value)) + ']'
@@ -212,4 +223,4 @@ def to_json(value: Any) -> str:
       bits = _F32.pack(value)
       return repr(next(float(text) for text in (f'{value:.{digits}g}' for digits in range(1, 10))
                        if abs(float(text)) < 3.4028236e38 and _F32.pack(float(text)) == bits))
-  return json.dumps(value, ensure_ascii=False)
+  return json.dumps(value)

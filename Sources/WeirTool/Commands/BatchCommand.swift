@@ -30,7 +30,7 @@
           lz4 -t events/*.lz4
         """)
 
-    @Argument(help: "The log's directory.")
+    @Argument(help: "The log's directory.", completion: .directory)
     var directory: String
 
     @Option(help: "The number of threads: 1 to 64.")

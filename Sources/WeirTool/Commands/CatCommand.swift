@@ -66,7 +66,7 @@
           weir cat events --context | jq -c 'select(.user.id == "u7")'
         """)
 
-    @Argument(help: "The log's directory.")
+    @Argument(help: "The log's directory.", completion: .directory)
     var directory: String
 
     @Option(help: "The output format: jsonl, csv or text.")

@@ -88,7 +88,7 @@
           weir collect fleet --from nats://n1,n2,n3 --stream events
         """)
 
-    @Argument(help: "The directory of the log. It is created if it does not exist.")
+    @Argument(help: "The directory of the log. It is created if it does not exist.", completion: .directory)
     var directory: String
 
     @Option(help: "The port to listen on; 0 for any free port.")
@@ -100,10 +100,13 @@
     @Flag(help: "Allow an address that other machines can reach. The collector checks no keys.")
     var allowRemote = false
 
-    @Option(help: "What an acknowledged event survives: process-crash or power-loss.")
+    @Option(
+      help: "What an acknowledged event survives: process-crash or power-loss.",
+      completion: .list(["process-crash", "power-loss"]))
     var durability = "process-crash"
 
-    @Option(help: "A contract, a JSON or YAML file. Violations are recorded; the events are accepted.")
+    @Option(
+      help: "A contract, a JSON or YAML file. Violations are recorded; the events are accepted.", completion: .file())
     var contract: String?
 
     @Option(help: "The maximum size of the log on disk, such as 1G; beyond it, requests get 503. No limit if omitted.")

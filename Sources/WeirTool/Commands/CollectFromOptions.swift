@@ -23,20 +23,24 @@
     @Option(help: "The user of the broker. The key is the password.")
     var user = ""
 
-    @Option(help: "A file that contains the broker's key and nothing else.")
+    @Option(help: "A file that contains the broker's key and nothing else.", completion: .file())
     var keyFile: String?
 
     @Option(help: "The environment variable that contains the broker's key.")
     var keyEnv: String?
 
-    @Option(name: .customLong("cacert"), help: "A PEM file with the certificate authorities to trust for TLS.")
+    @Option(
+      name: .customLong("cacert"), help: "A PEM file with the certificate authorities to trust for TLS.",
+      completion: .file())
     var authorities: String?
 
-    @Option(name: .customLong("cert"), help: "A PEM file with the client certificate, and its chain.")
+    @Option(
+      name: .customLong("cert"), help: "A PEM file with the client certificate, and its chain.", completion: .file())
     var certificate: String?
 
     @Option(
-      name: .customLong("cert-key"), help: "The PEM file of the private key for --cert (default: that of --cert).")
+      name: .customLong("cert-key"), help: "The PEM file of the private key for --cert (default: that of --cert).",
+      completion: .file())
     var certificateKey: String?
 
     @Flag(help: "With --from: remove what every provider of the collecting log has received.")

@@ -94,10 +94,10 @@
           weir contract check events shop.json --format jsonl | jq -r .field
         """)
 
-    @Argument(help: "The log's directory.")
+    @Argument(help: "The log's directory.", completion: .directory)
     var directory: String
 
-    @Argument(help: "The contract: a JSON or YAML file.")
+    @Argument(help: "The contract: a JSON or YAML file.", completion: .file())
     var contract: String
 
     @Option(help: "The output format: text, json or jsonl.")

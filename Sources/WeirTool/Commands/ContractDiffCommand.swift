@@ -41,13 +41,13 @@
           git show main:shop.json >old.json; weir contract diff old.json shop.json
         """)
 
-    @Argument(help: "The old contract: a JSON or YAML file.")
+    @Argument(help: "The old contract: a JSON or YAML file.", completion: .file())
     var old: String
 
-    @Argument(help: "The new contract: a JSON or YAML file.")
+    @Argument(help: "The new contract: a JSON or YAML file.", completion: .file())
     var new: String
 
-    @Option(help: "The file of approvals. Without it, only breaking changes fail.")
+    @Option(help: "The file of approvals. Without it, only breaking changes fail.", completion: .file())
     var approvals: String?
 
     @Option(help: "The output format: text or json.")
@@ -94,13 +94,13 @@
             --approvals shop.approvals.jsonl --by "data council" --breaking
         """)
 
-    @Argument(help: "The old contract: a JSON or YAML file.")
+    @Argument(help: "The old contract: a JSON or YAML file.", completion: .file())
     var old: String
 
-    @Argument(help: "The new contract: a JSON or YAML file.")
+    @Argument(help: "The new contract: a JSON or YAML file.", completion: .file())
     var new: String
 
-    @Option(help: "The file of approvals. Created if it does not exist.")
+    @Option(help: "The file of approvals. Created if it does not exist.", completion: .file())
     var approvals: String
 
     @Option(help: "Who approves the changes.")

@@ -74,10 +74,10 @@
 
     private static let maximumExamples = 100
 
-    @Argument(help: "The log's directory.")
+    @Argument(help: "The log's directory.", completion: .directory)
     var directory: String
 
-    @Argument(help: "The contract: a JSON or YAML file.")
+    @Argument(help: "The contract: a JSON or YAML file.", completion: .file())
     var contract: String
 
     @Option(help: ArgumentHelp("Only events captured at this time or later.", valueName: "time"))

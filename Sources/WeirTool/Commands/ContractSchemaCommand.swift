@@ -22,10 +22,10 @@
           weir contract schema shop.json --output shop.schema.json
         """)
 
-    @Argument(help: "The contract: a JSON or YAML file.")
+    @Argument(help: "The contract: a JSON or YAML file.", completion: .file())
     var contract: String
 
-    @Option(help: "The file. Standard output if omitted.")
+    @Option(help: "The file. Standard output if omitted.", completion: .file())
     var output: String?
 
     func run() throws {

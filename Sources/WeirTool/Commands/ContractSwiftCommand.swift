@@ -25,13 +25,13 @@
           weir contract swift shop.json --access public > ShopEvents.swift
         """)
 
-    @Argument(help: "The contract: a JSON or YAML file.")
+    @Argument(help: "The contract: a JSON or YAML file.", completion: .file())
     var contract: String
 
     @Option(help: "Who may use the code: internal, package or public.")
     var access: SwiftAccess = .internal
 
-    @Option(help: "The file. Standard output if omitted.")
+    @Option(help: "The file. Standard output if omitted.", completion: .file())
     var output: String?
 
     func run() throws {

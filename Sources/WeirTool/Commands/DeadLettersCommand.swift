@@ -44,7 +44,7 @@
       case text, jsonl
     }
 
-    @Argument(help: "The log's directory.")
+    @Argument(help: "The log's directory.", completion: .directory)
     var directory: String
 
     @Argument(help: "The provider's name, as weir stat shows it. All providers if omitted.")

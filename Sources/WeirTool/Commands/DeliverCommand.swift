@@ -87,7 +87,7 @@
           weir deliver /var/lib/workers --to out --remove-delivered
         """)
 
-    @Argument(help: "The log's directory, or a directory whose subdirectories hold logs.")
+    @Argument(help: "The log's directory, or a directory whose subdirectories hold logs.", completion: .directory)
     var directory: String
 
     @OptionGroup var provider: ProviderOptions
@@ -110,13 +110,11 @@
     @Flag(help: "Remove the logs of dead processes that are completely delivered.")
     var removeDelivered = false
 
-    func validate() throws {
+    func run() throws {
+      // Not in validate(): ArgumentParser calls it before it reports unknown options, such as a mistyped --to.
       guard !provider.to.isEmpty || provider.planFile != nil else {
         throw ValidationError("--to is missing; give a URL, a path, or a plan with --plan")
       }
-    }
-
-    func run() throws {
       let stop = try StopSwitch()
       stop.stopOnSignals()
       let deadline = budget.map { ContinuousClock.now + $0.duration }
@@ -130,8 +128,9 @@
         if source.takesBatches { tell(try LogFamily.takeOver(directory), directory) }
         codes = [try deliver(directory, source, deadline, stop).exitCode]
       } else {
-        guard !follow else { throw ToolError("--follow needs one log; \(directory) holds several, name one of them") }
-        codes = try deliverFamily(source, deadline, stop)
+        let family = try LogFamily(directory)
+        guard !follow else { throw family.refusal(of: "--follow", at: directory) }
+        codes = try deliverFamily(family, source, deadline, stop)
       }
       if case .signal(let number) = stop.cause { throw ExitCode.signal(number) }
       let code = DeliveryOutcome.gravest(codes)
@@ -154,9 +153,8 @@
     // MARK: Several logs
 
     private func deliverFamily(
-      _ source: ProviderSource, _ deadline: ContinuousClock.Instant?, _ stop: StopSwitch
+      _ family: LogFamily, _ source: ProviderSource, _ deadline: ContinuousClock.Instant?, _ stop: StopSwitch
     ) throws -> [ExitCode] {
-      let family = try LogFamily(directory)
       var codes: [ExitCode] = []
       var delivered: [String] = []
       for complaint in family.complaints {

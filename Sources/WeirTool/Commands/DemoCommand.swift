@@ -31,7 +31,9 @@
           weir demo --remove
         """)
 
-    @Option(help: "Keep the log in this directory, which must not exist yet, instead of a temporary directory.")
+    @Option(
+      help: "Keep the log in this directory, which must not exist yet, instead of a temporary directory.",
+      completion: .directory)
     var keep: String?
 
     @Flag(help: "Remove the log at the end.")

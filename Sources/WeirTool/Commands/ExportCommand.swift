@@ -67,7 +67,7 @@
           weir export events --format csv --columns time,order,price.amount
         """)
 
-    @Argument(help: "The log's directory.")
+    @Argument(help: "The log's directory.", completion: .directory)
     var directory: String
 
     @Option(help: "The output format: jsonl or csv.")
@@ -85,7 +85,8 @@
     @Option(help: ArgumentHelp("The columns of the table, separated by commas.", valueName: "names"))
     var columns: String?
 
-    @Option(help: ArgumentHelp("The file to write. Standard output if omitted.", valueName: "path"))
+    @Option(
+      help: ArgumentHelp("The file to write. Standard output if omitted.", valueName: "path"), completion: .file())
     var output: String?
 
     @Flag(help: "Write sensitive values as they are.")

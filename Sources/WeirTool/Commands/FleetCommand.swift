@@ -36,7 +36,7 @@
           weir fleet collected --json | jq '.rows[] | select(.missing > 0)'
         """)
 
-    @Argument(help: "The directory of the collecting log.")
+    @Argument(help: "The directory of the collecting log.", completion: .directory)
     var directory: String
 
     @Flag(help: "Show the table again each second, until SIGINT.")

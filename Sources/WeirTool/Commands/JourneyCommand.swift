@@ -42,7 +42,7 @@
           weir journey events 4711 --json | jq -c '.outcomes[]'
         """)
 
-    @Argument(help: "The log's directory.")
+    @Argument(help: "The log's directory.", completion: .directory)
     var directory: String
 
     @Argument(help: "The event's offset or id.")

@@ -63,7 +63,7 @@
           weir monitor events --terminal --once | head -20
         """)
 
-    @Argument(help: "The log's directory, or a directory with logs.")
+    @Argument(help: "The log's directory, or a directory with logs.", completion: .directory)
     var directory: String
 
     @Option(help: "The port to listen on; 0 for any free port.")
@@ -81,10 +81,10 @@
     @Flag(help: "Do not open the page in a browser.")
     var noBrowser = false
 
-    @Option(help: "Show what each provider of this plan gets of an event.")
+    @Option(help: "Show what each provider of this plan gets of an event.", completion: .file())
     var plan: String?
 
-    @Option(help: ArgumentHelp("A control to hold the log against.", valueName: "path"))
+    @Option(help: ArgumentHelp("A control to hold the log against.", valueName: "path"), completion: .file())
     var against: String?
 
     @Option(help: ArgumentHelp("With --against: fields that tell events apart.", valueName: "fields"))

@@ -42,7 +42,7 @@
         certificates are not read. The exit code is 2 if the plan has problems.
         """)
 
-    @Argument(help: "The plan.")
+    @Argument(help: "The plan.", completion: .file())
     var plan: String
 
     func run() throws {
@@ -78,10 +78,10 @@
         with its neighbours, so no event is flagged as a duplicate here.
         """)
 
-    @Argument(help: "The plan.")
+    @Argument(help: "The plan.", completion: .file())
     var plan: String
 
-    @Argument(help: "The log's directory.")
+    @Argument(help: "The log's directory.", completion: .directory)
     var directory: String
 
     @Argument(help: "The event's offset or id, as for weir journey.")

@@ -73,19 +73,20 @@
             --clean 'email=trim,lowercase' --band 'page_*=0.02' --json
         """)
 
-    @Argument(help: "The log's directory.")
+    @Argument(help: "The log's directory.", completion: .directory)
     var directory: String
 
-    @Option(help: ArgumentHelp("The control's file, or its log.", valueName: "path"))
+    @Option(help: ArgumentHelp("The control's file, or its log.", valueName: "path"), completion: .file())
     var against: String
 
-    @Option(help: ArgumentHelp("A second control, for the control's own noise.", valueName: "path"))
+    @Option(
+      help: ArgumentHelp("A second control, for the control's own noise.", valueName: "path"), completion: .file())
     var andAgain: String?
 
     @Option(
       help: ArgumentHelp(
         "The form of the control's lines: \(forms). Told from each line if omitted.", valueName: "form"),
-      transform: form)
+      completion: .list(ControlForm.allCases.map(\.rawValue)), transform: form)
     var form: ControlForm?
 
     @Option(help: "The zone of the control's times that have none. Universal Time if omitted.")
@@ -113,7 +114,7 @@
     @Option(help: ArgumentHelp("The share of a name's events that may differ.", valueName: "pattern=share"))
     var band: [String] = []
 
-    @Option(help: "The plan whose provider led to the control: events are mapped by it.")
+    @Option(help: "The plan whose provider led to the control: events are mapped by it.", completion: .file())
     var plan: String?
 
     @Option(help: "The provider that led to the control: its accounts give reasons.")
@@ -125,7 +126,9 @@
     @Option(help: ArgumentHelp("The memory for matching: 512M.", valueName: "size"))
     var memory: ByteCount?
 
-    @Option(help: ArgumentHelp("The directory for scratch files. Default: TMPDIR.", valueName: "directory"))
+    @Option(
+      help: ArgumentHelp("The directory for scratch files. Default: TMPDIR.", valueName: "directory"),
+      completion: .directory)
     var scratch: String?
 
     @Option(

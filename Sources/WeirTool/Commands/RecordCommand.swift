@@ -68,10 +68,10 @@
           tail -F app.log | weir record events --to out --remove-delivered
         """)
 
-    @Argument(help: "The log's directory. It is created if it does not exist.")
+    @Argument(help: "The log's directory. It is created if it does not exist.", completion: .directory)
     var directory: String
 
-    @Argument(help: "The input. Standard input if omitted, or if -.")
+    @Argument(help: "The input. Standard input if omitted, or if -.", completion: .file())
     var file: String?
 
     @Option(help: "The input format: lines, clf or jsonl.")
@@ -101,7 +101,8 @@
     @Option(
       help: """
         The directory of the ring, on tmpfs such as /dev/shm/events. The log's directory if omitted.
-        """)
+        """,
+      completion: .directory)
     var ringDirectory: String?
 
     @Option(help: "The maximum size of all the log's files on disk, such as 1G. No limit if omitted.")

@@ -33,7 +33,7 @@
           weir recover events --json | jq .events_from_lanes
         """)
 
-    @Argument(help: "The log's directory.")
+    @Argument(help: "The log's directory.", completion: .directory)
     var directory: String
 
     @Flag(help: "Print one JSON object.")

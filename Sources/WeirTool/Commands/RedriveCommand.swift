@@ -27,7 +27,7 @@
           weir redrive events shop --to http://localhost:8080 --preset segment
         """)
 
-    @Argument(help: "The log's directory.")
+    @Argument(help: "The log's directory.", completion: .directory)
     var directory: String
 
     @Argument(help: "The provider's name, as weir stat shows it.")
@@ -42,17 +42,16 @@
     /// How long the command may take to end after a signal: twice the time that a provider has to return.
     private static let patience: UInt64 = 12_000_000_000
 
-    func validate() throws {
+    func run() throws {
+      // Not in validate(): ArgumentParser calls it before it reports unknown options, such as a mistyped --to.
       guard provider.to.count == (provider.planFile == nil ? 1 : 0) || provider.to.count == 1, provider.names.isEmpty
       else {
         throw ValidationError("give one --to or --plan, and no --name; the second argument is the name")
       }
-    }
-
-    func run() throws {
       guard !provider.batches else {
         throw ToolError("dead letters are events, and no batch segments; leave out --batches")
       }
+      guard try LogFamily.isLog(directory) else { throw ToolError("\(directory) holds no log; name a log's directory") }
       let stop = try StopSwitch()
       stop.stopOnSignals()
       let start = MonotonicTime.now.nanoseconds

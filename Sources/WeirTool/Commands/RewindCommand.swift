@@ -28,7 +28,7 @@
           weir rewind events shop --to 2026-11-21T09:30:00Z
         """)
 
-    @Argument(help: "The log's directory.")
+    @Argument(help: "The log's directory.", completion: .directory)
     var directory: String
 
     @Argument(help: "The provider's name, as weir stat shows it.")

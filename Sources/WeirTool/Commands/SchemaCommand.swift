@@ -62,7 +62,7 @@
           undefined  the number of events whose definitions are lost to damage
         """)
 
-    @Argument(help: "The log's directory.")
+    @Argument(help: "The log's directory.", completion: .directory)
     var directory: String
 
     @Option(help: "The output format: text or json.")
@@ -102,10 +102,10 @@
           weir schema diff old-events new-events --format json | jq .breaking
         """)
 
-    @Argument(help: "The old log's directory, or a file with its schema.")
+    @Argument(help: "The old log's directory, or a file with its schema.", completion: .file())
     var old: String
 
-    @Argument(help: "The new log's directory, or a file with its schema.")
+    @Argument(help: "The new log's directory, or a file with its schema.", completion: .file())
     var new: String
 
     @Option(help: "The output format: text or json.")

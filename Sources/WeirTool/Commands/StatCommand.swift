@@ -44,7 +44,7 @@
           weir stat events --json | jq .dropped
         """)
 
-    @Argument(help: "The log's directory.")
+    @Argument(help: "The log's directory.", completion: .directory)
     var directory: String
 
     @Flag(help: "Print one JSON object.")

@@ -30,7 +30,7 @@
           weir verify events --json | jq .missing_events
         """)
 
-    @Argument(help: "The log's directory.")
+    @Argument(help: "The log's directory.", completion: .directory)
     var directory: String
 
     @Flag(help: "Print one JSON object.")

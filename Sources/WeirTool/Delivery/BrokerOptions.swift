@@ -21,10 +21,13 @@
     @Option(help: "NATS: what subjects begin with (default: what the stream's own subjects begin with).")
     var subject: String?
 
-    @Option(help: "NATS: a file of credentials (.creds), or the seed of the NKey that --user names.")
+    @Option(
+      help: "NATS: a file of credentials (.creds), or the seed of the NKey that --user names.", completion: .file())
     var credentials: String?
 
-    @Option(help: "Kafka: the SASL mechanism for --user: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512.")
+    @Option(
+      help: "Kafka: the SASL mechanism for --user: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512.",
+      completion: .list(["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]))
     var mechanism: String?
 
     /// The first given option.

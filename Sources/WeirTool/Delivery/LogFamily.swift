@@ -11,13 +11,13 @@
     /// Messages about directories that could not be read.
     let complaints: [String]
 
-    /// Returns whether `directory` itself holds a log.
+    /// Returns whether `directory` itself holds a log. Throws if there is no such directory.
     static func isLog(_ directory: String) throws(WeirError) -> Bool {
       do throws(WeirError) {
         _ = try LogDirectory(directory).statistics()
         return true
       } catch {
-        if error.code == .missing { return false }
+        if error.code == .missing, error.systemError != ENOENT { return false }
         throw error
       }
     }
@@ -39,7 +39,8 @@
         do throws(WeirError) {
           if try Self.isLog(path) { logs.append(path) }
         } catch {
-          complaints.append(error.message)
+          // Another command may have removed the directory meanwhile.
+          if error.code != .missing { complaints.append(error.message) }
         }
       }
       guard !logs.isEmpty || !complaints.isEmpty else {
@@ -47,6 +48,15 @@
       }
       self.logs = logs
       self.complaints = complaints
+    }
+
+    /// Returns why `option`, which needs one log, can't be given with `parent`, the directory of these logs.
+    func refusal(of option: String, at parent: String) -> ToolError {
+      switch logs.count {
+      case 0: ToolError(complaints[0])
+      case 1: ToolError("\(option) needs the log itself; name \(Terminal.printable(logs[0]))")
+      default: ToolError("\(option) needs one log; \(parent) holds several, name one of them")
+      }
     }
 
     /// The result of taking over a log.

@@ -14,7 +14,8 @@
         providers of the plan. With --to as well, the events of the provider of that name go there, and not to the \
         plan's address or failover; all else stays as in the plan, except for options that are given. A URL takes the \
         place of a URL, and a path of a path.
-        """)
+        """,
+      completion: .file())
     var planFile: String?
 
     @Flag(
@@ -29,7 +30,8 @@
       help: """
         The destination: a URL, a broker (nats://host, tls://host, kafka://host/topic or kafka+ssl://host/topic), or \
         the path of a directory for files of JSON Lines. May be given several times.
-        """)
+        """,
+      completion: .file())
     var to: [String] = []
 
     @Option(
@@ -58,7 +60,7 @@
         """)
     var failover: String?
 
-    @Option(help: "A file that contains the provider's key and nothing else.")
+    @Option(help: "A file that contains the provider's key and nothing else.", completion: .file())
     var keyFile: String?
 
     @Option(help: "The environment variable that contains the provider's key.")
@@ -89,17 +91,20 @@
       help: """
         A PEM file with the certificate authorities to trust for TLS, instead of the system's (default: the file \
         that the variable SSL_CERT_FILE names, if set).
-        """)
+        """,
+      completion: .file())
     var authorities: String?
 
     @Option(
       name: .customLong("cert"),
-      help: "A PEM file with the client certificate for an endpoint that requires one, and its chain.")
+      help: "A PEM file with the client certificate for an endpoint that requires one, and its chain.",
+      completion: .file())
     var certificate: String?
 
     @Option(
       name: .customLong("cert-key"),
-      help: "The PEM file of the private key for --cert, without a passphrase (default: the file of --cert).")
+      help: "The PEM file of the private key for --cert, without a passphrase (default: the file of --cert).",
+      completion: .file())
     var certificateKey: String?
 
     @Flag(help: "Compress requests to a URL with gzip, if the preset allows gzip.")

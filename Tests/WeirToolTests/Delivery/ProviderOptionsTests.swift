@@ -169,6 +169,16 @@
       }
     }
 
+    @Test func `a mistyped --to is told as such, not as missing`() throws {
+      let deliver = try #require(throws: (any Error).self) { try DeliverCommand.parse(["log", "--tooo", "out"]) }
+      let redrive = try #require(throws: (any Error).self) { try RedriveCommand.parse(["log", "a", "--tooo", "out"]) }
+      for text in [DeliverCommand.message(for: deliver), RedriveCommand.message(for: redrive)] {
+        #expect(text.hasPrefix("Unknown option '--tooo'"), "\(text)")
+      }
+      let missing = try #require(throws: (any Error).self) { try DeliverCommand.parse(["log"]).run() }
+      #expect(DeliverCommand.message(for: missing).hasPrefix("--to is missing"))
+    }
+
     @Test func `one provider twice is refused`() throws {
       let options = try ProviderOptions.parse(["--to", "out", "--to", "./out"])
       #expect(throws: ToolError.self) { try options.addresses() }

@@ -20,8 +20,30 @@ func appendCompared(b []byte, e *weir.Event) []byte {
 	return appendBytes(append(b, ','), e)
 }
 
-// appendEvent appends an event with its fields.
-func appendEvent(b []byte, e *weir.Event) []byte {
+// appendShown appends an event as weir cat does.
+func appendShown(b []byte, e *weir.Event, showSensitive bool) []byte {
+	name, fields := e.Name, []weir.Field(nil)
+	if name == "" {
+		name = "weir.undefined" // the definition is lost
+	}
+	if showSensitive {
+		var err error
+		if fields, err = e.Fields(); err != nil {
+			fields = []weir.Field{{Name: "payload", Value: e.Payload}}
+		}
+	} else {
+		fields = e.Redacted()
+	}
+	b = appendOffset(b, e)
+	b = append(b, `,"time":"`...)
+	b = e.Time().AppendFormat(b, "2006-01-02T15:04:05.000000000Z")
+	b = appendText(append(b, `","event":`...), name)
+	b = appendValue(append(b, `,"fields":`...), fields)
+	return append(b, "}\n"...)
+}
+
+// appendRaw appends an event as stored: its fields, and the bytes behind them.
+func appendRaw(b []byte, e *weir.Event) []byte {
 	b = appendHead(b, e)
 	b = appendText(b, e.Name)
 	b = append(b, `,"fields":`...)
@@ -33,12 +55,17 @@ func appendEvent(b []byte, e *weir.Event) []byte {
 	return appendBytes(append(b, ','), e)
 }
 
-func appendHead(b []byte, e *weir.Event) []byte {
+func appendOffset(b []byte, e *weir.Event) []byte {
 	b = append(b, `{"offset":`...)
 	b = strconv.AppendUint(b, e.Offset, 10)
 	b = append(b, `,"id":"`...)
 	b = append(b, e.ID.String()...)
-	b = append(b, `","time_ns":`...)
+	return append(b, '"')
+}
+
+func appendHead(b []byte, e *weir.Event) []byte {
+	b = appendOffset(b, e)
+	b = append(b, `,"time_ns":`...)
 	b = strconv.AppendInt(b, e.TimeNS, 10)
 	return append(b, `,"event":`...)
 }
@@ -172,6 +199,13 @@ func appendDate(b []byte, seconds float64) []byte {
 	return append(append(append(b, '"'), date.Format(layout)...), '"')
 }
 
+// isUnsafe says whether a character changes in transit or in a terminal: control characters, U+2028 and U+2029, which
+// separate lines, characters that change the writing direction, U+FEFF.
+func isUnsafe(c rune) bool {
+	return c < ' ' || c >= 0x7f && c <= 0x9f || c == 0x200e || c == 0x200f || c >= 0x2028 && c <= 0x202e ||
+		c >= 0x2066 && c <= 0x2069 || c == 0xfeff
+}
+
 func appendString(b []byte, text string) []byte {
 	b = append(b, '"')
 	for _, c := range text {
@@ -184,11 +218,7 @@ func appendString(b []byte, text string) []byte {
 			b = append(b, `\r`...)
 		case c == '\t':
 			b = append(b, `\t`...)
-		case c == '\b':
-			b = append(b, `\b`...)
-		case c == '\f':
-			b = append(b, `\f`...)
-		case c < ' ':
+		case isUnsafe(c):
 			b = append(b, fmt.Sprintf(`\u%04x`, c)...)
 		default:
 			b = utf8.AppendRune(b, c)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -42,8 +43,34 @@ func TestNamesThatAreNotUTF8(t *testing.T) {
 	if got, want := string(appendValue(nil, fields)), `{"Yf8=":"Yv4=","Yf4=":{"gA==":null},"ö":null}`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if got, want := string(appendEvent(nil, &weir.Event{Name: "\xff"})), `{"offset":0,"id":"`+
+	if got, want := string(appendRaw(nil, &weir.Event{Name: "\xff"})), `{"offset":0,"id":"`+
 		`00000000000000000000000000000000","time_ns":0,"event":"/w==","fields":null`; got[:len(want)] != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestCharactersThatAreEscaped are those that JSONText.swift escapes: what a terminal, or a reader of lines, takes for
+// more than text.
+func TestCharactersThatAreEscaped(t *testing.T) {
+	short := map[rune]string{'"': `\"`, '\\': `\\`, '\n': `\n`, '\r': `\r`, '\t': `\t`}
+	unsafe := map[rune]bool{0x200e: true, 0x200f: true, 0xfeff: true}
+	for _, between := range [][2]rune{{0, 0x1f}, {0x7f, 0x9f}, {0x2028, 0x202e}, {0x2066, 0x2069}} {
+		for c := between[0]; c <= between[1]; c++ {
+			unsafe[c] = true
+		}
+	}
+	for c := rune(0); c < 0x10400; c++ {
+		if c >= 0xd800 && c < 0xe000 {
+			continue
+		}
+		want := string(c)
+		if short[c] != "" {
+			want = short[c]
+		} else if unsafe[c] {
+			want = fmt.Sprintf(`\u%04x`, c)
+		}
+		if got := string(appendString(nil, string(c))); got != `"`+want+`"` {
+			t.Errorf("U+%04X: %s, want %s", c, got, want)
+		}
 	}
 }

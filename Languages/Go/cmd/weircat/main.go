@@ -1,8 +1,11 @@
-// weircat prints logs, a line of JSON for each event.
+// weircat prints logs, a line of JSON for each event, as weir cat does.
 //
-//	weircat DIRECTORY...      events with their fields
-//	weircat --compare <names  reads names of directories from its standard input, a line each, and prints each log as
-//	                          readers are compared: Tests/Golden/README.md has the form
+//	weircat DIRECTORY...                   offset, id, time, event, fields; "[redacted]" for sensitive values
+//	weircat --show-sensitive DIRECTORY...  sensitive values as they are
+//	weircat --raw DIRECTORY...             the time in nanoseconds, and the bytes behind the fields in hexadecimal: all
+//	                                       as stored, sensitive values too
+//	weircat --compare <names               reads names of directories from its standard input, a line each, and prints
+//	                                       each log as readers are compared: Tests/Golden/README.md has the form
 //
 // Exits with 1 if a log is damaged or can't be read, after what could be read is printed.
 package main
@@ -10,25 +13,42 @@ package main
 import (
 	"bufio"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 
 	"weir"
 )
 
+const usage = `usage: weircat [--show-sensitive | --raw] DIRECTORY...
+       weircat --compare <names
+Prints a line of JSON for each event, with sensitive values as "[redacted]".
+  --show-sensitive  print sensitive values as they are
+  --raw             the bytes behind the fields, too: all as stored, sensitive values too
+  --compare         reads directories from standard input, for tests`
+
 func main() {
+	showSensitive := flag.Bool("show-sensitive", false, "")
+	raw := flag.Bool("raw", false, "")
+	compared := flag.Bool("compare", false, "")
+	flag.Usage = func() { fmt.Fprintln(os.Stderr, usage) }
+	flag.Parse()
 	out := bufio.NewWriterSize(os.Stdout, 1<<16)
-	if len(os.Args) == 2 && os.Args[1] == "--compare" {
+	if *compared == (flag.NArg() > 0) {
+		flag.Usage()
+		os.Exit(2)
+	}
+	if *compared {
 		compare(out)
 		return
 	}
-	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: weircat DIRECTORY...\n       weircat --compare <names")
-		os.Exit(2)
+	appendEvent := appendRaw
+	if !*raw {
+		appendEvent = func(b []byte, e *weir.Event) []byte { return appendShown(b, e, *showSensitive) }
 	}
 	failed := false
-	for _, directory := range os.Args[1:] {
-		damaged, err := cat(out, directory)
+	for _, directory := range flag.Args() {
+		damaged, err := cat(out, directory, appendEvent)
 		if err != nil {
 			out.Flush()
 			fmt.Fprintln(os.Stderr, "weircat:", err)
@@ -41,7 +61,7 @@ func main() {
 }
 
 // cat prints a log, and says whether any of it is damaged.
-func cat(out *bufio.Writer, directory string) (damaged bool, err error) {
+func cat(out *bufio.Writer, directory string, appendEvent func([]byte, *weir.Event) []byte) (damaged bool, err error) {
 	log, err := weir.Open(directory)
 	if err != nil {
 		return false, err
@@ -143,6 +163,8 @@ func compareLog(out *bufio.Writer, directory string) {
 		end = "newer"
 	case errors.Is(err, weir.ErrMissing):
 		end = "none"
+	case errors.Is(err, weir.ErrDirectory):
+		end = "directory"
 	case err != nil:
 		end = err.Error()
 	}
