@@ -252,7 +252,8 @@ the files that the headings below name, by Packaging/amalgamate.py: change those
 
     cc app.c weir.c -llz4 -pthread
 
-It is compiled by itself: an #include of it behind other headers lacks what it asks the system for. Needs Linux on 64-bit x86 or ARM, gcc or clang, and liblz4. With -DWEIR_FAULT_INJECTION the functions weir_fail_…
+weir.c is compiled by itself: behind other headers, an #include of weir.c lacks what the file asks the system for.
+Needs Linux on 64-bit x86 or ARM, gcc or clang, and liblz4. With -DWEIR_FAULT_INJECTION the functions weir_fail_…
 make the disk under a log fail.
 
 A library or a plug-in with this file in it is compiled with -fvisibility=hidden. Then it has a copy of Weir for

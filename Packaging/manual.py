@@ -19,7 +19,8 @@ sys.dont_write_bytecode = True
 
 def escaped(text):
     """Text as troff reads it: backslashes and hyphens are themselves, and no line begins a request."""
-    text = text.replace("…", "...").replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq").replace("`", "\\(ga")
+    text = text.replace("…", "...")
+    text = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq").replace("`", "\\(ga")
     return re.sub(r"(?m)^\.", r"\\&.", text)
 
 

@@ -392,8 +392,8 @@ weir_status weir_close(weir_log *log, weir_error *error);
 
 /*
  * Frees the handle; closes it first if need be. No other call may be in progress or follow. Null is allowed. A plug-in
- * with the library inside may be unloaded (dlclose) once all its logs are freed; after weir_guard_install it stays in
- * memory all the same.
+ * with the library inside may be unloaded (dlclose) once all its logs are freed; after weir_guard_install the plug-in
+ * stays in memory all the same.
  */
 void weir_free(weir_log *log);
 
@@ -659,9 +659,9 @@ void weir_count(const weir_log *log, weir_counters *counters);
  *
  * Call it before the first weir_open, because the log's own threads block the signal otherwise, and after other code
  * that installs a handler of SIGBUS. A second call does nothing. The library then stays in memory until the process
- * ends, for a handler that is installed later may call this one. A thread that blocks SIGBUS is not protected. The
- * handler is async-signal-safe. One event can't be saved: that of a capture whose lane's first page is cut off between
- * the capture's last two stores.
+ * ends, for a handler that is installed later may call this one. Not for constructors, which run while the loader is
+ * busy: the loader is asked. A thread that blocks SIGBUS is not protected. The handler is async-signal-safe. One event
+ * can't be saved: that of a capture whose lane's first page is cut off between the capture's last two stores.
  */
 void weir_guard_install(void);
 

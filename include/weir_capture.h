@@ -85,7 +85,7 @@ enum { WEIR_DROP_REASONS = 16 };
 /*
  * Built-in types, defined in every log. The first two are Weir's own notices: only WEIR_TYPE_DYNAMIC can be captured.
  * The name of a dynamic event must have 1 to 1024 bytes of UTF-8 and must not begin with "weir.". The caller checks the
- * name: no provider gets an event whose name begins so.
+ * name: names that begin so are read as Weir's own, withheld from providers, or taken as a change of the user.
  */
 enum {
   WEIR_TYPE_GAP = 1,     /* weir.gap: captures of a lane that were refused */

@@ -42,11 +42,14 @@ def rows(text):
 def main(readme):
     paths = sorted(glob.glob("Sources/CWeir/*/*.[ch]") + glob.glob("include/*.h"))
     table, uses, wrong, ordered = collections.defaultdict(str), collections.defaultdict(set), [], 0
+    places = {}
     for path in (path for path in paths if "/include/" not in path):
         with open(path, encoding="utf-8") as file:
             text = file.read()
         for label, words in rows(text):
             table[label] += " " + words
+            if places.setdefault(label, path) != path:
+                wrong.append(f"{label}: a row in {places[label]}, and one in {path}")
         for begin, end, name, arguments in operations(text):
             around = text[text.rfind("\n", 0, text.rfind("\n", 0, begin)) + 1:text.find("\n", end)]
             labels = [label for group in LABELS.findall(around) for label in group.rstrip(", ").split(", ")]

@@ -239,8 +239,9 @@ static void stray_files(void) {
   make_log(directory, NULL, 10, 1);
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) put_text(join(directory, names[i]), names[i]);
   REQUIRE(mkdir(join(directory, "folder"), 0700) == 0);
-  const char *fifo = join(directory, "00000000000000000300.weir"), *socket = join(directory, "00000000000000000400.weir");
-  REQUIRE(mknod(fifo, S_IFIFO | 0600, 0) == 0 && mknod(socket, S_IFSOCK | 0600, 0) == 0);
+  const char *fifo = join(directory, "00000000000000000300.weir");
+  const char *hub = join(directory, "00000000000000000400.weir");
+  REQUIRE(mknod(fifo, S_IFIFO | 0600, 0) == 0 && mknod(hub, S_IFSOCK | 0600, 0) == 0);
   for (int round = 0; round < 2; round++) {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
       char text[64] = "";
@@ -256,7 +257,7 @@ static void stray_files(void) {
       CHECK_EQUAL(try_open(directory, &error), WEIR_ERROR_UNSAFE); /* a FIFO that calls itself a segment */
       REQUIRE(unlink(fifo) == 0);
       CHECK_EQUAL(try_open(directory, &error), WEIR_ERROR_UNSAFE); /* a socket */
-      REQUIRE(unlink(socket) == 0);
+      REQUIRE(unlink(hub) == 0);
       CHECK_EQUAL(try_open(directory, &error), WEIR_OK);
     }
   }

@@ -1,7 +1,8 @@
 /*
  * unload_test.c: a plug-in with the library inside that is unloaded (dlclose) once its log is closed and freed. Nothing
- * of the process may call into it any more: a thread that had captured ends, the process forks. With a guard it stays
- * in memory, for a handler of SIGBUS that was installed later calls it. The plug-in is unloaded.so, beside this program.
+ * of the process may call into the plug-in any more: a thread that had captured ends, the process forks. With a guard
+ * the plug-in stays in memory, for a handler of SIGBUS that was installed later calls the plug-in's. The plug-in is
+ * unloaded.so, beside this program.
  */
 #include "check.h"
 
@@ -78,8 +79,8 @@ static void host(const char *directory, int has_guard) {
     sem_wait(&captured);
     if (plugin.capture() != WEIR_ACCEPTED || plugin.close() != WEIR_OK) _exit(5);
     if (dlclose(plugin.handle) != 0) _exit(6);
-    /* Without a guard it is gone, or this would show nothing. */
-    if (!has_guard && dlopen(plugin_path(), RTLD_NOW | RTLD_NOLOAD)) _exit(7);
+    /* Without a guard the plug-in is gone, or this would show nothing. */
+    if (has_guard != !!dlopen(plugin_path(), RTLD_NOW | RTLD_NOLOAD)) _exit(7);
     pid_t child = fork();
     if (child == 0) _exit(0);
     if (child < 0 || wait_for(child) != 0) _exit(8);

@@ -106,10 +106,11 @@ def _print(directory: str, raw: bool, show_sensitive: bool) -> int:
 def main() -> int:
   parser = argparse.ArgumentParser(prog='python3 -m weir', description=__doc__.split('\n')[0] if __doc__ else None)
   parser.add_argument('directory', nargs='?', help="the log's directory")
-  parser.add_argument('--show-sensitive', action='store_true', help='print sensitive values as they are')
-  parser.add_argument('--raw', action='store_true', help='the bytes behind the fields, too: all as stored, sensitive '
-                                                         'values too')
-  parser.add_argument('--compare', action='store_true', help='reads directories from standard input, for tests')
+  form = parser.add_mutually_exclusive_group()
+  form.add_argument('--show-sensitive', action='store_true', help='print sensitive values as they are')
+  form.add_argument('--raw', action='store_true', help='the bytes behind the fields, too: all as stored, sensitive '
+                                                       'values too')
+  form.add_argument('--compare', action='store_true', help='reads directories from standard input, for tests')
   arguments = parser.parse_args()
   if bool(arguments.directory) == arguments.compare: parser.error('name one directory')
   sys.stdout.reconfigure(encoding='utf-8')  # type: ignore[union-attr]

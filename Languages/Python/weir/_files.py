@@ -4,7 +4,6 @@ from __future__ import annotations
 import ctypes
 import errno
 import fcntl
-import io
 import os
 import stat
 import struct
@@ -18,7 +17,7 @@ from ._values import Damaged
 _F_OFD_GETLK = 36
 _FLOCK = 'hhqqi4x'
 _IN_USE, _CLOSED = 1, 2
-_AT_ONCE = 1 << 20
+_AT_ONCE = 0x7ffff000  # the most that the kernel reads at once
 
 
 # ---- The system ------------------------------------------------------------------------------------------------------
@@ -41,12 +40,14 @@ def open_plain(directory: int, name: str) -> int:
 
 
 def read_at(fd: int, count: int, at: int) -> bytes:
-  """What is there of `count` bytes from `at` on. Takes no more memory than that."""
-  data = os.pread(fd, count, at) if count <= _AT_ONCE else b''
-  if len(data) == count: return data
-  with io.BufferedReader(io.FileIO(fd, closefd=False)) as file:
-    file.seek(at)
-    return file.read(count)
+  """What is there of `count` bytes from `at` on."""
+  parts: List[bytes] = []
+  while count > 0:
+    part = os.pread(fd, min(count, _AT_ONCE), at)
+    if not part: break
+    parts.append(part)
+    at, count = at + len(part), count - len(part)
+  return parts[0] if len(parts) == 1 else b''.join(parts)
 
 
 def read_file(directory: int, name: str, most: int) -> bytes:

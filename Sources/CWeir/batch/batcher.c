@@ -158,17 +158,17 @@ static void settle(batcher *batcher, batched_segment *segment, const batch_job *
   }
   if (result == BATCH_DAMAGED) count(&batcher->unbatched, 1);
   if (result == BATCH_DONE) {
+    batcher->pause_ns = LEAST_PAUSE_NS;
+    __atomic_store_n(&batcher->status, WEIR_OK, __ATOMIC_RELAXED);
     count(&batcher->done, 1);
     count(&batcher->input, job->input);
     count(&batcher->output, job->output);
   }
-  __atomic_fetch_sub(&batcher->waiting, 1, __ATOMIC_RELEASE); /* B1 */
+  __atomic_fetch_sub(&batcher->waiting, 1, __ATOMIC_RELEASE); /* B3 */
   if (result != BATCH_DONE) {
     free(segment);
     return;
   }
-  batcher->pause_ns = LEAST_PAUSE_NS;
-  __atomic_store_n(&batcher->status, WEIR_OK, __ATOMIC_RELAXED);
   segment->bytes = job->allocated;
   retention_batched(batcher->retention, segment);
 }

@@ -7,8 +7,8 @@
  * Segments are removed while they work: see batch_names in retention.h.
  *
  * label store                               load                              what it guarantees
- * B1    done, input, output, then           weir_count: waiting (acquire),    where nothing waits, all that was done is
- *       waiting - 1 (release)               then done, input, output          counted
+ * B3    done, input, output, unbatched,     weir_count: waiting (acquire),    where nothing waits, all that was done is
+ *       status, then waiting - 1 (release)  then the others                   counted
  */
 #ifndef WEIR_BATCHER_H
 #define WEIR_BATCHER_H

@@ -20,7 +20,6 @@
 
 #include "capture/lane.h"
 #include "system/forks.h"
-#include "system/sigbus.h"
 #include "system/system.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -515,7 +515,7 @@ void weir_set_delivered(weir_log *producer, uint64_t offset) {
 /* ---- Asking ------------------------------------------------------------------------------------------------------ */
 
 static void count_batches(const batcher *batcher, weir_counters *counters) {
-  counters->batch_waiting = __atomic_load_n(&batcher->waiting, __ATOMIC_ACQUIRE); /* B1 */
+  counters->batch_waiting = __atomic_load_n(&batcher->waiting, __ATOMIC_ACQUIRE); /* B3 */
   counters->batched = __atomic_load_n(&batcher->done, __ATOMIC_RELAXED);
   counters->batch_input = __atomic_load_n(&batcher->input, __ATOMIC_RELAXED);
   counters->batch_output = __atomic_load_n(&batcher->output, __ATOMIC_RELAXED);

@@ -112,7 +112,7 @@ static const char *remedy(weir_status status, int negative_errno) {
   }
 }
 
-/* The kernel's reason, perhaps in `text`. glibc has two forms of strerror_r, and C++ always has the second. */
+/* The kernel's reason, perhaps in `text`. With _GNU_SOURCE, as in C++, glibc's strerror_r answers the text. */
 static const char *reason_of(int error, char *text, size_t bytes) {
 #if defined(__GLIBC__) && defined(_GNU_SOURCE)
   return strerror_r(error, text, bytes);

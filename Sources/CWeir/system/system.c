@@ -128,7 +128,7 @@ static int retry_open(int at, const char *name, int flags, mode_t mode) {
 /* Opens without waiting on a FIFO or a device, and refuses whatever is not a plain file as it does a link: ELOOP. */
 static int open_plain(int at, const char *name, int flags, mode_t mode) {
   int fd = retry_open(at, name, flags | O_NONBLOCK | O_NOCTTY, mode);
-  if (fd == -ENXIO || fd == -ENODEV) return -ELOOP; /* a socket, a FIFO without a reader, a device without a driver */
+  if (fd == -ENXIO) return -ELOOP; /* a socket, or a device that is not there */
   if (fd < 0) return fd;
   struct stat status;
   int error = fstat(fd, &status) != 0 ? -errno : S_ISREG(status.st_mode) ? 0 : -ELOOP;

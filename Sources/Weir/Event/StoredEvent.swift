@@ -85,7 +85,7 @@ public struct StoredEvent: Hashable, Sendable {
   }
 
   /// Whether the log itself wrote this event: a gap (refused captures) or a hole (offsets without an event).
-  /// Known by the ``id``, which no captured event has: a C program may capture an event of any name.
+  /// Known by the lane in the ``id``, which no captured event has: a C program may capture an event of any name.
   public var isNotice: Bool { id.isNotice }
 }
 

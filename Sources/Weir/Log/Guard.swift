@@ -12,7 +12,7 @@ extension Tracker {
   /// SIGBUS goes to the previous handler, or has its default effect.
   ///
   /// Call this before making the first tracker, and after installing any other SIGBUS handler. A second call does
-  /// nothing.
+  /// nothing. A plug-in with Weir inside then stays in memory when it is unloaded.
   public static func installGuard() {
     weir_guard_install()
   }

@@ -30,8 +30,8 @@ public struct CompiledContract: Sendable {
     self.everyEvent = everyEvent
   }
 
-  /// Checks a stored event. The log's own events (`StoredEvent.isNotice`) have no violations, and neither has an
-  /// event whose definition is lost. An event whose payload can't be read as its fields has one violation, `readable`.
+  /// Checks a stored event. Events whose names begin with `weir.` have no violations, and neither has an event whose
+  /// definition is lost. An event whose payload can't be read as its fields has one violation, `readable`.
   public func check(_ event: StoredEvent) -> ContractOutcome {
     if event.name != StoredEvent.undefinedName, event.isUnread {
       var check = EventCheck(event: event.name, declaration: nil)

@@ -115,22 +115,22 @@
       guard !provider.to.isEmpty || provider.planFile != nil else {
         throw ValidationError("--to is missing; give a URL, a path, or a plan with --plan")
       }
+      let family = try LogFamily.isLog(directory) ? nil : LogFamily(directory)
+      if follow, let family { throw family.refusal(of: "--follow", at: directory) }
       let stop = try StopSwitch()
       stop.stopOnSignals()
       let deadline = budget.map { ContinuousClock.now + $0.duration }
       let source = try ProviderSource(provider, start: from?.position)
       let codes: [ExitCode]
-      if try LogFamily.isLog(directory) {
+      if let family {
+        codes = try deliverFamily(family, source, deadline, stop)
+      } else {
         guard !removeDelivered else {
           throw ToolError("--remove-delivered needs a directory of logs; \(directory) is a log; leave the option out")
         }
         // Only what is sealed leaves as a file.
         if source.takesBatches { tell(try LogFamily.takeOver(directory), directory) }
         codes = [try deliver(directory, source, deadline, stop).exitCode]
-      } else {
-        let family = try LogFamily(directory)
-        guard !follow else { throw family.refusal(of: "--follow", at: directory) }
-        codes = try deliverFamily(family, source, deadline, stop)
       }
       if case .signal(let number) = stop.cause { throw ExitCode.signal(number) }
       let code = DeliveryOutcome.gravest(codes)

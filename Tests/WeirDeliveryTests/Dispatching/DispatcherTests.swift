@@ -325,7 +325,7 @@ struct DispatcherTests {
       #expect(await stage.run { stage.entry("one").offset == 150 })
       #expect(try LogDirectory(directory).statistics().firstOffset == 0)
       try await stage.running { try? await stage.dispatcher.remove("two") }
-      // The log's threads do not go by this clock: however much of it passes meanwhile is no matter.
+      // The log's threads do not go by this clock: how much of this time passes meanwhile is no matter.
       #expect(
         await stage.run(upTo: .seconds(1_000_000_000)) {
           ((try? LogDirectory(directory).statistics().firstOffset) ?? 0) > 50

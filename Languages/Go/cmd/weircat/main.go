@@ -34,7 +34,7 @@ func main() {
 	flag.Usage = func() { fmt.Fprintln(os.Stderr, usage) }
 	flag.Parse()
 	out := bufio.NewWriterSize(os.Stdout, 1<<16)
-	if *compared == (flag.NArg() > 0) {
+	if *compared == (flag.NArg() > 0) || flag.NFlag() > 1 {
 		flag.Usage()
 		os.Exit(2)
 	}
