@@ -228,7 +228,8 @@ def forge_block(random, name, data, files):
 
 
 def forged(random, piece):
-  """Another number, mostly near the one that was."""
+  """Another number, mostly near the one that was; none where the file has been cut before it."""
+  if not piece: return piece
   number, count = int.from_bytes(piece, 'little'), len(piece)
   other = random.choice([number + 1, number - 1, number + 8, number - 8, number + 27, 0, 2**(8 * count) - 1,
                          number ^ 1 << random.randrange(8 * count), random.randrange(256), number * 2, 65535])
