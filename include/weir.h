@@ -659,9 +659,9 @@ void weir_count(const weir_log *log, weir_counters *counters);
  *
  * Call it before the first weir_open, because the log's own threads block the signal otherwise, and after other code
  * that installs a handler of SIGBUS. A second call does nothing. The library then stays in memory until the process
- * ends, for a handler that is installed later may call this one. Not for constructors, which run while the loader is
- * busy: the loader is asked. A thread that blocks SIGBUS is not protected. The handler is async-signal-safe. One event
- * can't be saved: that of a capture whose lane's first page is cut off between the capture's last two stores.
+ * ends, because a handler that is installed later may call this one. A constructor of a library must not call
+ * weir_guard_install. A thread that blocks SIGBUS is not protected. The handler is async-signal-safe. One event can't be
+ * saved: that of a capture whose lane's first page is cut off between the capture's last two stores.
  */
 void weir_guard_install(void);
 

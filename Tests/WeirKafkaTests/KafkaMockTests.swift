@@ -314,7 +314,7 @@
         #expect(await eventually { scene.entry?.pending == 0 })
         scene.cluster.fail(MockCluster.produce, [RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED])
         ids += try scene.capture(100)
-        // In what is logged: a stop is tried again by and by, so that its state may be over when the test looks.
+        // The line stays. The state may be over when the test looks, because a stopped delivery is tried again.
         let isTold = await eventually {
           scene.lines.lines.withLock { lines in
             lines.contains { $0.text.contains("delivery is stopped") && $0.text.contains("allow the user") }

@@ -112,7 +112,7 @@ static const char *remedy(weir_status status, int negative_errno) {
   }
 }
 
-/* The kernel's reason, perhaps in `text`. With _GNU_SOURCE, as in C++, glibc's strerror_r answers the text. */
+/* The words for an errno. glibc's strerror_r returns the words where _GNU_SOURCE is defined, as C++ compilers do. */
 static const char *reason_of(int error, char *text, size_t bytes) {
 #if defined(__GLIBC__) && defined(_GNU_SOURCE)
   return strerror_r(error, text, bytes);

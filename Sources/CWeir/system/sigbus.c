@@ -20,7 +20,7 @@
 
 #include "system/system.h"
 
-/* Before glibc 2.34 they were in libdl, which whoever loads plug-ins has. */
+/* Weak: before glibc 2.34 both functions are in libdl, and a program without plug-ins may not link with libdl. */
 #pragma weak dladdr
 #pragma weak dlsym
 
@@ -115,8 +115,8 @@ static void on_bus_error(int signal, siginfo_t *info, void *context) {
 }
 
 /*
- * Keeps the library in memory: whoever installs a handler later has ours as the handler before, and calls it. dlopen is
- * looked up, because the linker warns of its name in a static program, which unloads nothing.
+ * Keeps the library in memory. A handler that is installed later calls ours, even after the plug-in was unloaded. The
+ * address of dlopen is looked up, because the linker warns where a static program names dlopen.
  */
 static void stay(void) {
   Dl_info library;
